@@ -19,6 +19,8 @@ pub(crate) struct Odds {
     /// Of the last such occasions: how long after the data before it the ACK came, and how long after the ACK
     /// the data, in nanoseconds.
     last: [[u32; 2]; KEPT],
+    /// Of the hits those that left as fast as a kernel lets go.
+    at_once: u16,
 }
 
 impl Odds {
@@ -28,10 +30,13 @@ impl Odds {
         hits: [0; WIDTHS],
         misses: 0,
         last: [[0; 2]; KEPT],
+        at_once: 0,
     };
 
-    /// Data left `off_ns` from where the release explains it, `since_ns` after the last data.
-    pub(crate) fn hit(&mut self, off_ns: i64, since_ns: i64) {
+    /// Data left `off_ns` from where the release explains it, and as fast as a kernel lets go or not, `since_ns` after
+    /// the last data.
+    pub(crate) fn hit(&mut self, off_ns: i64, at_once: bool, since_ns: i64) {
+        self.at_once = self.at_once.saturating_add(u16::from(at_once));
         self.occasion(since_ns);
         let hits = &mut self.hits[bucket(off_ns)];
         *hits = hits.saturating_add(1);
@@ -58,6 +63,7 @@ impl Odds {
     pub(crate) fn join(&mut self, other: &Self) {
         self.density += other.density;
         self.misses = self.misses.saturating_add(other.misses);
+        self.at_once = self.at_once.saturating_add(other.at_once);
         for (hits, more) in self.hits.iter_mut().zip(other.hits) {
             *hits = hits.saturating_add(more);
         }
@@ -130,6 +136,12 @@ impl Odds {
         waits >= VARIED_NS && waits / 4 >= reactions
     }
 
+    /// Of four hits and more, whether three of four left as fast as a kernel lets go; none before there are four.
+    pub(crate) fn mostly_at_once(&self) -> Option<bool> {
+        let hits = self.hits();
+        (hits >= 4).then_some(4 * u32::from(self.at_once) >= 3 * hits)
+    }
+
     fn occasion(&mut self, since_ns: i64) {
         self.density += 1e9 / since_ns.max(1) as f32;
     }
@@ -178,10 +190,10 @@ mod tests {
     #[test]
     fn one_sharp_hit_convinces_and_a_loose_one_does_not() {
         let mut sharp = Odds::default();
-        sharp.hit(50_000, 41 * MS);
+        sharp.hit(50_000, true, 41 * MS);
         assert!(sharp.accident(0) < 0.01);
         let mut loose = Odds::default();
-        loose.hit(2 * MS, 41 * MS);
+        loose.hit(2 * MS, true, 41 * MS);
         assert!(loose.accident(0) > 0.05);
     }
 
@@ -191,7 +203,7 @@ mod tests {
         let blur_ns = 16 * MS;
         let mut needed = 0;
         while odds.accident(blur_ns) >= 0.01 {
-            odds.hit(100_000, 60 * MS);
+            odds.hit(100_000, true, 60 * MS);
             needed += 1;
         }
         assert!((2..=6).contains(&needed), "{needed}");
@@ -200,7 +212,7 @@ mod tests {
     #[test]
     fn occasions_without_a_hit_make_a_hit_less_telling() {
         let mut odds = Odds::default();
-        odds.hit(50_000, 41 * MS);
+        odds.hit(50_000, true, 41 * MS);
         let alone = odds.accident(0);
         for _ in 0..20 {
             odds.miss(60 * MS);
@@ -240,7 +252,7 @@ mod tests {
         let mut odds = Odds::default();
         assert!(!odds.any());
         assert!(close_to(odds.accident(0), 1.0));
-        odds.hit(60_000, 60 * MS);
+        odds.hit(60_000, true, 60 * MS);
         assert!(odds.any());
         assert!(close_to(odds.accident(0), poisson(0.002)));
         // A capture point that blurs more widens the hit, but by no more than twice what a quarter of the
@@ -250,7 +262,7 @@ mod tests {
         assert!(close_to(odds.accident(1_500_000), 2.0 * poisson(0.0125)));
         odds.miss(60 * MS);
         assert!(close_to(odds.accident(0), poisson(0.004)));
-        odds.hit(60_000, 60 * MS);
+        odds.hit(60_000, true, 60 * MS);
         // Two or more of an expected 0.006.
         let two = 1.0 - (-0.006_f64).exp() * 1.006;
         assert!(close_to(odds.accident(0), two));
@@ -265,12 +277,12 @@ mod tests {
     fn joined_odds_are_those_of_all_occasions() {
         let (mut one, mut other, mut both) = (Odds::default(), Odds::default(), Odds::default());
         for odds in [&mut one, &mut both] {
-            odds.hit(50_000, 40 * MS);
+            odds.hit(50_000, true, 40 * MS);
             odds.miss(30 * MS);
         }
         for odds in [&mut other, &mut both] {
-            odds.hit(2 * MS, 50 * MS);
-            odds.hit(50_000, 60 * MS);
+            odds.hit(2 * MS, true, 50 * MS);
+            odds.hit(50_000, true, 60 * MS);
             odds.miss(70 * MS);
         }
         one.join(&other);
@@ -286,7 +298,7 @@ mod tests {
     fn a_loose_fit_is_none_of_a_sharp_habit() {
         let mut odds = Odds::default();
         for _ in 0..6 {
-            odds.hit(50_000, 40 * MS);
+            odds.hit(50_000, true, 40 * MS);
         }
         odds.miss(40 * MS);
         assert!(odds.vouches_for(240_000, 0) && !odds.vouches_for(240_001, 0));
@@ -294,7 +306,7 @@ mod tests {
         // Two thirds are reached with the loose ones only.
         odds.miss(40 * MS);
         for _ in 0..4 {
-            odds.hit(100_000, 40 * MS);
+            odds.hit(100_000, true, 40 * MS);
         }
         assert!(odds.vouches_for(480_000, 0) && !odds.vouches_for(480_001, 0));
         // Eight hits for each miss: steady, and up to 4 ms are of the habit.
@@ -312,7 +324,7 @@ mod tests {
             let mut odds = Odds::default();
             for n in 0..count {
                 let wait_ns = 40 * MS + n * step_us * 1000;
-                odds.hit(0, 40 * MS);
+                odds.hit(0, true, 40 * MS);
                 odds.came_behind(wait_ns, reaction_us(wait_ns / 1000) * 1000);
             }
             odds.follows_acks()
@@ -344,13 +356,37 @@ mod tests {
     fn most_hits_are_three_of_four() {
         let mut odds = Odds::default();
         for _ in 0..3 {
-            odds.hit(100_000, 40 * MS);
+            odds.hit(100_000, true, 40 * MS);
         }
         assert!(!odds.mostly_within(240_000));
-        odds.hit(2 * MS, 40 * MS);
+        odds.hit(2 * MS, true, 40 * MS);
         assert!(odds.mostly_within(240_000));
         assert!(odds.mostly_within(120_000) && !odds.mostly_within(119_999));
-        odds.hit(2 * MS, 40 * MS);
+        odds.hit(2 * MS, true, 40 * MS);
         assert!(!odds.mostly_within(240_000));
+    }
+
+    /// Of four hits and more three of four, joined ones included.
+    #[test]
+    fn a_habit_of_leaving_at_once_takes_four() {
+        let hits = |at_once: &[bool]| {
+            let mut odds = Odds::default();
+            for &at_once in at_once {
+                odds.hit(60_000, at_once, 40 * MS);
+            }
+            odds
+        };
+        assert_eq!(hits(&[true; 3]).mostly_at_once(), None);
+        assert_eq!(
+            hits(&[true, true, true, false]).mostly_at_once(),
+            Some(true)
+        );
+        assert_eq!(
+            hits(&[true, true, false, false]).mostly_at_once(),
+            Some(false)
+        );
+        let mut joined = hits(&[true, true]);
+        joined.join(&hits(&[true, false]));
+        assert_eq!(joined.mostly_at_once(), Some(true));
     }
 }

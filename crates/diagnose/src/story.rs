@@ -160,7 +160,8 @@ impl Story {
                 && (hold.release.is_none()
                     || hold.more_ready
                     || (judge.vouches_for(hold.prompt, hold.off_ns)
-                        && judge.left_upon_release(hold)))
+                        && judge.left_upon_release(hold)
+                        && (*kind == Kind::SmallBuffer || judge.left_at_once(hold))))
         };
         let (suspects, doubtful) = (&mut direction.suspects, &mut direction.doubtful);
         let mut accepted: Vec<_> = suspects.extract_if(.., |suspect| sure(suspect)).collect();
@@ -267,7 +268,7 @@ impl Story {
             false if !judge.left_upon_release(hold) => Some(Lookalike::ThinkTime),
             false => None,
         };
-        for held in [suspects, doubtful] {
+        for held in [&mut *suspects, &mut *doubtful] {
             held.retain(|(_, hold)| {
                 let other = other(hold);
                 if let Some(kind) = other {
@@ -276,6 +277,10 @@ impl Story {
                 other.is_none()
             });
         }
+        let as_slow_as_a_relay = |(kind, hold): &mut (Kind, Hold)| {
+            *kind != Kind::SmallBuffer && !judge.left_at_once(hold)
+        };
+        doubtful.extend(suspects.extract_if(.., as_slow_as_a_relay));
     }
 
     pub(crate) fn count(&mut self, finding: &Finding) {

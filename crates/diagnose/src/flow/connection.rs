@@ -308,10 +308,12 @@ impl Connection {
         match pause {
             Pause::Held(mut hold) => {
                 hold.pieces = self.pieces(from, around, segment.payload);
+                let judge = Judge::of(&self.halves[from], self.halves[1 - from].blur_ns());
+                let at_once = judge.is_at_once(&hold);
                 let half = &mut self.halves[from];
                 let since_ns = (mark.time_ns - half.sent.time_ns).max(distance_ns.unwrap_or(0));
                 let odds = half.odds_of_mut(hold.prompt);
-                odds.hit(hold.off_ns, since_ns);
+                odds.hit(hold.off_ns, at_once, since_ns);
                 odds.came_behind(hold.ack_wait_ns, hold.reaction_ns);
                 let waited = (hold.prompt, hold.flight);
                 half.restarted = false;

@@ -107,20 +107,49 @@ impl Connection {
         }
     }
 
-    /// Returns whether a relay or a VPN inside the capturing host stands between the ends: a public
-    /// address answers sooner than any route out of a private network allows, and with no hop in
-    /// between.
+    /// Returns whether a relay or a VPN inside the capturing host, or beside it, stands between the ends, by what no
+    /// distant host would be or say of itself.
     pub(crate) fn is_relayed(&self) -> bool {
         let [a, b] = [0, 1].map(|end| is_private(self.ends.ends[end].address()));
-        if a == b {
-            return false;
+        match a == b {
+            true => {
+                let server = 1 - self.client();
+                self.is_near(server) && self.is_through_a_made_up_link(server)
+            }
+            // A public address answers sooner than any route out of a private network allows.
+            false => {
+                let public = usize::from(a);
+                let made_up = self.halves[public].is_made_up();
+                self.is_near(public) && (self.raw_ip || made_up || self.is_without_router())
+            }
         }
-        let public = usize::from(a);
-        let to_public = &self.halves[1 - public];
-        let near = to_public
-            .receiver_distance_ns()
-            .is_some_and(|ns| ns < RELAY_NS);
-        near && (self.raw_ip || self.halves[public].is_made_up())
+    }
+
+    fn is_near(&self, end: usize) -> bool {
+        let distance_ns = self.halves[1 - end].receiver_distance_ns();
+        distance_ns.is_some_and(|ns| ns < RELAY_NS)
+    }
+
+    /// Returns whether the link is one that only a relay within a host makes: its server's MSS is larger than any
+    /// network card's and is not the loopback device's, or it is a TUN device with an address for tests.
+    fn is_through_a_made_up_link(&self, server: usize) -> bool {
+        let [a, b] = [0, 1].map(|end| self.ends.ends[end].address());
+        let loopback = if a.is_ipv6() {
+            LOOPBACK_MSS - 20
+        } else {
+            LOOPBACK_MSS
+        };
+        let mss = self.halves[server].mss_option;
+        let elsewhere = a != b && !a.is_loopback();
+        (elsewhere && (CARDS_MSS + 1..loopback).contains(&mss))
+            || (self.raw_ip && (is_for_tests(a) || is_for_tests(b)))
+    }
+
+    /// Returns whether a private and a public address reach each other without the router that such a way begins
+    /// with.
+    fn is_without_router(&self) -> bool {
+        let beside = self.rtt_ns().is_some_and(|ns| ns < RELAY_NS);
+        beside && self.halves.iter().all(Half::is_as_it_left)
     }
 }
 
@@ -133,8 +162,17 @@ fn is_private(address: IpAddr) -> bool {
                 || v4.is_loopback()
                 || v4.is_link_local()
                 || (a == 100 && b & 0xc0 == 64)
+                || is_for_tests(address)
         }
         IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local(),
+    }
+}
+
+/// RFC 2544 keeps 198.18.0.0/15 for tests of devices; proxies give it to their TUN devices.
+fn is_for_tests(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.octets()[0] == 198 && v4.octets()[1] & 0xfe == 18,
+        IpAddr::V6(_) => false,
     }
 }
 
@@ -142,6 +180,10 @@ fn is_private(address: IpAddr) -> bool {
 const MANY: u8 = 4;
 /// Light travels 200 km and back in this time; a provider's first router alone takes longer.
 const RELAY_NS: i64 = 2_500_000;
+/// Network cards take frames of up to some 16,000 bytes; an older Linux had 16,396 on its loopback device.
+const CARDS_MSS: u16 = 16_396;
+/// Of the loopback device (MTU 65,536) with IPv4; IPv6 has a header of 20 bytes more.
+const LOOPBACK_MSS: u16 = 65_495;
 
 #[cfg(test)]
 mod tests;

@@ -451,6 +451,11 @@ impl Half {
             || self.mss_option > ETHERNET_MSS
     }
 
+    /// Returns whether its SYN passed no router: its time to live is one that systems begin with.
+    pub(crate) fn is_as_it_left(&self) -> bool {
+        matches!(self.ttl, 64 | 128 | 255)
+    }
+
     /// The peer sent data. It answers only if it has seen all that this sender sent: what crosses on
     /// the way ends no wait.
     #[inline]

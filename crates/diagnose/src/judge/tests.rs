@@ -166,8 +166,8 @@ fn who_does_not_hold_and_who_goes_on_alone_is_not_accused() {
         _ => None,
     };
     let mut half = behind(1);
-    half.odds_of_mut(false).hit(0, 40 * MS);
-    half.odds_of_mut(true).hit(0, 40 * MS);
+    half.odds_of_mut(false).hit(0, true, 40 * MS);
+    half.odds_of_mut(true).hit(0, true, 40 * MS);
     let defied = |defied| Hold { defied, ..hold() };
     assert_eq!(ruled(&half, &defied(2)), None);
     assert_eq!(ruled(&half, &defied(3)), Some(Lookalike::NotHolding));
@@ -292,14 +292,14 @@ fn what_was_held_leaves_upon_its_release() {
     assert!(left(&half, 600, 200_000) && !left(&half, 601, 200_000));
     let steady = changed(half.clone(), |half| {
         for _ in 0..4 {
-            half.odds_of_mut(false).hit(60_000, 40 * MS);
+            half.odds_of_mut(false).hit(60_000, true, 40 * MS);
         }
     });
     assert!(left(&steady, 3000, 0));
     let following = changed(half.clone(), |half| {
         for n in 0..4 {
             let odds = half.odds_of_mut(false);
-            odds.hit(2 * MS, 40 * MS);
+            odds.hit(2 * MS, true, 40 * MS);
             odds.came_behind((40 + n) * MS, 2 * MS);
         }
     });
@@ -321,4 +321,44 @@ fn what_was_held_leaves_upon_its_release() {
         ..hold()
     };
     assert!(Judge::of(&half, 0).left_upon_release(&ready));
+}
+
+/// Beside the sender: within 90 us after the ACK and twice the way, or three times what the capture point blurs, unless
+/// it was ready or the ACK was prompt. Of four holds and more, three of four decide for all.
+#[test]
+fn a_kernel_beside_the_capture_point_lets_go_at_once() {
+    let half = behind(0);
+    let after = |way_us: Option<i64>, reaction_us: i64| Hold {
+        sender_distance_ns: way_us.map(|us| us * 1000),
+        reaction_ns: reaction_us * 1000,
+        off_ns: (reaction_us - way_us.unwrap_or(0)) * 1000,
+        more_ready: false,
+        prompt: false,
+        ..hold()
+    };
+    let left = |half: &Half, hold: &Hold| Judge::of(half, 0).left_at_once(hold);
+    assert!(left(&half, &after(Some(0), 90)) && !left(&half, &after(Some(0), 91)));
+    assert!(left(&half, &after(Some(40), 170)) && !left(&half, &after(Some(40), 171)));
+    assert!(left(&half, &after(Some(41), 900)) && left(&half, &after(None, 900)));
+    let blurred = |us| Judge::of(&half, 50_000).left_at_once(&after(Some(0), us));
+    assert!(blurred(150) && !blurred(151));
+    let slow = after(Some(0), 200);
+    let ready = Hold {
+        more_ready: true,
+        ..slow.clone()
+    };
+    let prompt = Hold {
+        prompt: true,
+        ..slow.clone()
+    };
+    assert!(left(&half, &ready) && left(&half, &prompt));
+    let habit = |at_once: usize| {
+        changed(half.clone(), |half| {
+            for n in 0..4 {
+                half.odds_of_mut(false).hit(60_000, n < at_once, 40 * MS);
+            }
+        })
+    };
+    assert!(left(&habit(3), &slow));
+    assert!(!left(&habit(2), &after(Some(0), 10)));
 }

@@ -124,6 +124,8 @@ fn private_addresses_are_those_of_no_way_out() {
         "169.254.1.1",
         "100.64.0.1",
         "100.127.255.255",
+        "198.18.0.1",
+        "198.19.255.255",
         "::1",
         "fd00::1",
         "fe80::1",
@@ -135,6 +137,8 @@ fn private_addresses_are_those_of_no_way_out() {
         "172.32.0.1",
         "100.63.255.255",
         "100.128.0.0",
+        "198.17.255.255",
+        "198.20.0.0",
         "101.64.0.1",
         "2001:db8::1",
     ] {
@@ -167,4 +171,68 @@ fn a_relay_answers_for_a_public_host() {
         c.halves[0].ttl = 2;
     };
     assert!(!relayed("8.8.8.8:443", not_the_public_one));
+}
+
+/// A private and a public address without a router between: both times to live are as systems set them, and the whole
+/// way is short.
+#[test]
+fn no_public_host_is_reached_without_a_router() {
+    let relayed = |ttls: [u8; 2], way_ns: [u32; 2]| {
+        let mut connection = between("10.0.0.1:40000", "8.8.8.8:443");
+        for (half, (ttl, ns)) in connection
+            .halves
+            .iter_mut()
+            .zip(ttls.into_iter().zip(way_ns))
+        {
+            (half.ttl, half.handshake_ns) = (ttl, ns);
+        }
+        connection.is_relayed()
+    };
+    let near = [1_000_000, 1_499_999];
+    for ttl in [64, 128, 255] {
+        assert!(relayed([64, ttl], near), "{ttl}");
+    }
+    for ttls in [[64, 63], [63, 64], [0, 64], [64, 254], [127, 128]] {
+        assert!(!relayed(ttls, near), "{ttls:?}");
+    }
+    // At the public host's own interface, and behind a way of some length.
+    assert!(!relayed([64, 64], [1_000_000, 1_500_000]));
+    assert!(!relayed([64, 64], [1_000_000, u32::MAX]));
+}
+
+/// Between two private addresses, or two public ones, the server's MSS tells, or an address for tests on a TUN device.
+#[test]
+fn a_link_that_only_a_relay_makes() {
+    let relayed = |[one, other]: [&str; 2], mss, raw_ip| {
+        let mut connection = between(one, other);
+        connection.client = Some(0);
+        connection.halves[1].mss_option = mss;
+        connection.halves[0].handshake_ns = 2_499_999;
+        connection.raw_ip = raw_ip;
+        connection.is_relayed()
+    };
+    let public = ["9.9.9.9:40000", "8.8.8.8:443"];
+    for ends in [LAN, public] {
+        assert!(relayed(ends, 16_397, false) && relayed(ends, 65_494, false));
+        assert!(!relayed(ends, 16_396, false) && !relayed(ends, 65_495, false));
+        assert!(!relayed(ends, 1460, true));
+    }
+    let v6 = ["[fd00::1]:40000", "[fd00::2]:80"];
+    assert!(relayed(v6, 65_474, false) && !relayed(v6, 65_475, false));
+    assert!(!relayed(["10.0.0.1:40000", "10.0.0.1:80"], 30_000, false));
+    assert!(!relayed(["127.0.0.1:40000", "127.0.0.2:80"], 30_000, false));
+    let tun = ["198.18.0.1:40000", "10.0.0.2:80"];
+    assert!(relayed(tun, 1460, true) && !relayed(tun, 1460, false));
+    // What the client says of itself tells nothing of the server.
+    let mut client = between(LAN[0], LAN[1]);
+    client.client = Some(0);
+    client.halves[0].mss_option = 30_000;
+    client.halves[0].handshake_ns = 1;
+    assert!(!client.is_relayed());
+    // A slow way is no relay's.
+    let mut slow = between(LAN[0], LAN[1]);
+    slow.client = Some(0);
+    slow.halves[1].mss_option = 30_000;
+    slow.halves[0].handshake_ns = 2_500_000;
+    assert!(!slow.is_relayed());
 }
