@@ -95,7 +95,8 @@ pub enum Unread {
     /// The snap length cut the frame before the end of the TCP header.
     #[error("it is cut off before the end of the TCP header")]
     Cut,
-    /// An IP fragment. Only the first fragment has the header, and its length is not the segment's.
+    /// An IP fragment that may hold a part of a segment. Only the first fragment has the header, and its
+    /// length is not the segment's.
     #[error("it is a fragment")]
     Fragment,
     /// A tunnel that is encrypted, or of a kind that is not read.
@@ -122,6 +123,7 @@ pub fn segment(frame: &Frame<'_>) -> Option<Segment> {
 ///
 /// Reads through VLAN tags, MPLS, PPPoE, PPP, IP in IP, GRE (with ERSPAN and PPTP), VXLAN (and VXLAN-GPE),
 /// GTP-U, Geneve, L2TP of version 2, GUE, LISP, a network service header and an authentication header.
+/// Of the fragments of a packet it tells those apart that cannot hold TCP.
 ///
 /// # Errors
 /// Returns the reason why there is no segment.
@@ -231,10 +233,16 @@ fn ip(bytes: Bytes<'_>, depth: u8) -> Look {
 #[inline]
 fn ipv4(bytes: Bytes<'_>, depth: u8) -> Look {
     let packet: &[u8; 20] = bytes.data.first_chunk().ok_or(Unread::Cut)?;
-    if be16_of(packet, 6) & 0x3fff != 0 {
-        return Err(Unread::Fragment);
-    }
     let header = usize::from(packet[0] & 0x0f) * 4;
+    let place = be16_of(packet, 6) & 0x3fff;
+    if place != 0 {
+        return Err(tunnel::fragment(
+            bytes.behind(header)?,
+            packet[9],
+            place & 0x1fff == 0,
+            depth,
+        ));
+    }
     if header < packet.len() {
         return Err(Unread::NoTcp);
     }
@@ -299,7 +307,16 @@ fn ipv6(bytes: Bytes<'_>, depth: u8) -> Look {
                 next = *inner.data.first().ok_or(Unread::Cut)?;
                 at += 8 + usize::from(*inner.data.get(1).ok_or(Unread::Cut)?) * 8;
             }
-            44 => return Err(Unread::Fragment),
+            44 => {
+                let place = be16(inner.data, 2).ok_or(Unread::Cut)?;
+                next = inner.data[0];
+                at += 8;
+                // A header without a fragment (RFC 6946) is read over.
+                if place & 0xfff9 != 0 {
+                    let begun = inner.behind(8)?;
+                    return Err(tunnel::fragment(begun, next, place & 0xfff8 == 0, depth));
+                }
+            }
             other => return tunnel::protocol(inner, other, depth),
         }
     }

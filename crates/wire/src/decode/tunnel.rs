@@ -64,6 +64,24 @@ pub(super) fn protocol(bytes: Bytes<'_>, protocol: u8, depth: u8) -> Look {
     }
 }
 
+/// Returns why a fragment gives no segment. Each fragment names the protocol of the whole packet; the first one
+/// also shows what is in a tunnel, or that it is none. What follows the first one of UDP may be anything, and is
+/// counted with the first one.
+#[cold]
+pub(super) fn fragment(bytes: Bytes<'_>, protocol: u8, first: bool, depth: u8) -> Unread {
+    match protocol {
+        super::TCP => Unread::Fragment,
+        // What an option header announces is known only behind it.
+        0 | 43 | 60 => Unread::Fragment,
+        17 if !first || bytes.data.len() < 8 => Unread::NoTcp,
+        4 | 41 | 47 | 51 | 97 | 137 if !first => Unread::Fragment,
+        _ => match self::protocol(bytes, protocol, depth) {
+            Ok(_) | Err(Unread::Cut) => Unread::Fragment,
+            Err(reason) => reason,
+        },
+    }
+}
+
 /// Version, type and code, session, length (RFC 2516, section 4), then PPP.
 fn pppoe(bytes: Bytes<'_>, depth: u8) -> Look {
     ppp(bytes.behind(6)?, depth)

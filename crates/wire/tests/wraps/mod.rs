@@ -210,7 +210,7 @@ pub(crate) fn v4(protocol: u8, parts: &[&[u8]]) -> Vec<u8> {
     ethernet(0x0800, &[&header, &payload])
 }
 
-fn v6(protocol: u8, parts: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn v6(protocol: u8, parts: &[&[u8]]) -> Vec<u8> {
     let payload = parts.concat();
     let [high, low] = length(payload.len()).to_be_bytes();
     let mut header = vec![0x60, 0, 0, 0, high, low, protocol, 64];
