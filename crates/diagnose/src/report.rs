@@ -6,7 +6,7 @@ use tinygram_wire::endpoint::Endpoint;
 use crate::findings::Finding;
 use crate::flow::connection::Connection;
 use crate::lookalikes::{Lookalike, RuledOut};
-use crate::sight::Sight;
+use crate::sight::{Sight, Stamps};
 use crate::vocabulary::{Cost, Kind, Obstacle, Side, Tier, Verdict};
 
 /// Everything found.
@@ -41,6 +41,8 @@ pub struct Summary {
     pub possible_ns: i64,
     /// What the capture could have shown.
     pub sight: Sight,
+    /// Whether the frames were stamped by a clock.
+    pub stamps: Stamps,
     /// Frames of which no segment was read, by reason.
     pub unseen: Unseen,
     /// Findings that were counted but not kept.
@@ -181,6 +183,18 @@ impl ConnectionReport {
         }
     }
 
+    /// Forgets what was concluded from times that no clock has told.
+    pub(crate) fn forget_times(&mut self) {
+        (self.stalls, self.cost_ns) = (0, 0);
+        self.ruled_out = RuledOut::default();
+        self.rtt_ns = None;
+        self.capture_point = CapturePoint::Unknown;
+        for direction in &mut self.directions {
+            direction.ack_timer_ns = None;
+            direction.policy = "unknown";
+        }
+    }
+
     /// Returns the endpoint on a side.
     #[must_use]
     pub fn end(&self, side: Side) -> Endpoint {
@@ -285,7 +299,9 @@ impl Summary {
         }
         let hidden = unseen.link_type + unseen.cut + unseen.fragments + unseen.tunnels;
         let frames = self.segments + hidden;
-        let coarse = !sight.fine_clock && self.segments >= MANY;
+        let clock = self.has_clock();
+        let jumps = clock && sight.clock_steps * 2 > sight.data;
+        let coarse = clock && !sight.fine_clock && self.segments >= MANY;
         [
             (Obstacle::LinkType, unseen.link_type * 2 > frames),
             (Obstacle::HeadersCut, unseen.cut * 2 > frames),
@@ -294,13 +310,29 @@ impl Summary {
             (Obstacle::TooShort, sight.data == 0),
             (Obstacle::OneDirection, sight.one_direction * 2 > sight.data),
             (Obstacle::FramesMissing, sight.gappy * 2 > sight.data),
-            (Obstacle::ClockJumps, sight.clock_steps * 2 > sight.data),
+            (Obstacle::NoClock, !clock),
+            (Obstacle::ClockJumps, jumps),
             (Obstacle::CoarseClock, coarse),
         ]
         .into_iter()
         .filter(|(_, holds)| *holds)
         .map(|(obstacle, _)| obstacle)
         .collect()
+    }
+
+    /// Returns whether the frames so far were stamped by a clock. Otherwise no finding means anything.
+    #[must_use]
+    pub fn has_clock(&self) -> bool {
+        !self.stamps.count(self.frames)
+    }
+
+    /// Forgets what was concluded from times that no clock has told.
+    pub(crate) fn forget_times(&mut self) {
+        (self.stalls, self.cost_ns, self.floods) = (0, 0, 0);
+        (self.possible, self.possible_ns, self.dropped_findings) = (0, 0, 0);
+        let sight = &mut self.sight;
+        (sight.loss_ns, sight.zero_window_ns, sight.server_ns) = (0, 0, 0);
+        (sight.unwatched, sight.unwatched_ns) = (0, 0);
     }
 
     pub(crate) fn count(&mut self, finding: &Finding) {

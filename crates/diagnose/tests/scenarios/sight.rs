@@ -3,7 +3,7 @@
 
 use tinygram_diagnose::{Dominant, Obstacle, Report, Sight, Verdict};
 
-use crate::player::{OPEN, Player};
+use crate::player::{OPEN, Player, STALL};
 
 fn report(script: &str) -> Report {
     Player::new().play(script).report()
@@ -93,6 +93,89 @@ fn ten_stamps_on_whole_hundredths_tell_of_a_coarse_clock() {
     assert_eq!(obstacles(&stamped(9, "500")), []);
     assert_eq!(obstacles(&stamped(10, "505")), []);
     assert!(stamped(10, "505").summary.sight.fine_clock);
+}
+
+/// The stamps of so many frames, each so long after the one before, behind a handshake at the same pace.
+fn paced(gaps_ms: &[f64]) -> String {
+    let (mut at, mut script) = (0.0, String::from("0 c S\n"));
+    for (n, gap) in gaps_ms.iter().enumerate() {
+        at += gap;
+        let line = match n {
+            0 => "s S.",
+            1 => "c .",
+            // A message in two writes, its late ACK, and the answer to it.
+            n => ["c P 14", "s .", "c P 8", "s P 100"][n % 4],
+        };
+        script += &format!("{at:.6} {line}\n");
+    }
+    script
+}
+
+#[test]
+fn time_that_does_not_pass_or_passes_evenly_is_of_no_clock() {
+    let of = |gaps: &[f64]| obstacles(&report(&paced(gaps)));
+    for step in [0.0, 0.001, 1.0, 13.0, 50.0, 1000.0] {
+        assert_eq!(of(&[step; 10]), [Obstacle::NoClock], "{step}");
+        assert!(!of(&[step; 9]).contains(&Obstacle::NoClock), "{step}");
+    }
+    // Nearly all gaps, and two thirds of long ones.
+    let all_but = |others: usize, step: f64| {
+        let mut gaps = vec![step; 40];
+        for n in 0..others {
+            gaps[39 - 2 * n] += 0.5 + n as f64;
+        }
+        of(&gaps)
+    };
+    assert_eq!(all_but(2, 0.001), [Obstacle::NoClock]);
+    assert_eq!(all_but(3, 0.001), []);
+    assert_eq!(all_but(6, 5.0), [Obstacle::NoClock]);
+    assert_eq!(all_but(8, 5.0), []);
+    // A clock of milliseconds stands still in a burst, and goes on.
+    assert_eq!(all_but(1, 0.0), []);
+    // Bursts of a microsecond in a capture that has others.
+    let burst = [0.001, 0.001, 0.001, 0.001, 0.012].repeat(9);
+    assert_eq!(of(&burst), []);
+}
+
+/// What would be a stall accuses nobody where no clock has told it.
+#[test]
+fn nobody_is_accused_without_a_clock() {
+    let mut player = Player::new();
+    player.play(&paced(&[0.1; 120])).later(20);
+    player.ports[0] += 1;
+    player.play(OPEN).play(STALL);
+    let even = player.report();
+    let summary = &even.summary;
+    assert_eq!(summary.verdict().name(), "cannot-tell");
+    assert_eq!(
+        (summary.stalls, summary.possible, summary.floods),
+        (0, 0, 0)
+    );
+    assert_eq!((summary.cost_ns, summary.possible_ns), (0, 0));
+    assert!(even.findings.is_empty());
+    let connection = &even.connections[1];
+    assert_eq!((connection.stalls, connection.cost_ns), (0, 0));
+    assert_eq!(connection.ruled_out.iter().count(), 0);
+    assert_eq!(connection.rtt_ns, None);
+    assert_eq!(summary.sight.dominant(), None);
+}
+
+/// A stream's findings are kept back until there is a clock.
+#[test]
+fn findings_are_drained_when_a_clock_has_told_them() {
+    let mut player = Player::new();
+    player.play(&paced(&[0.1; 120])).later(20);
+    player.ports[0] += 1;
+    player.play(OPEN).play(STALL);
+    let stalls = player.analyzer.summary().stalls;
+    assert!(stalls > 0);
+    assert!(!player.analyzer.summary().has_clock());
+    assert!(player.analyzer.drain().is_empty());
+    for n in 0..20 {
+        player.play(&format!("{} s P 9", 60 + n * n));
+    }
+    assert!(player.analyzer.summary().has_clock());
+    assert_eq!(player.analyzer.drain().len() as u64, stalls);
 }
 
 /// At least a third of the time, and at least 200 ms.
