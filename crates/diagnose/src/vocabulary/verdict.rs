@@ -129,7 +129,7 @@ impl Obstacle {
             ),
             Self::NoClock => (
                 "no-clock",
-                "the time stamps tell no time: each is the one before it plus the same",
+                "the time stamps are no clock's: all are equal, or each is the same step after the one before",
                 "capture the traffic itself, or rewrite captures with a program that keeps the time stamps",
             ),
             Self::CoarseClock => (
