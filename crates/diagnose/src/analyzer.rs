@@ -94,7 +94,7 @@ impl Analyzer {
         if let Some(connection) = left {
             self.let_go(connection);
         }
-        if self.table.get(slot).is_reuse(segment, from) {
+        if self.table.get(slot).is_reuse(segment, from, time_ns) {
             let old = self.table.replace(slot, mark);
             self.let_go(old);
         }

@@ -82,6 +82,27 @@ fn a_clock_steps_back_by_more_than_queues_lag() {
     assert_eq!(back("9.999"), 3);
 }
 
+/// A capture that was joined to itself, and begins behind the SYN. A server speaks first, so its answer to the
+/// SYN comes again behind its data.
+#[test]
+fn the_same_conversation_at_an_earlier_time_is_another_one() {
+    let script = "0 s S.\n60 c .\n100 s P 22\n190 c .\n190.1 s P 30\n250 c P 13\n251 s P 34";
+    let mut player = Player::new();
+    let begun = player.next;
+    player.play(script);
+    player.next = begun;
+    let report = player.later(-44_600).play(script).report();
+    assert_eq!(report.summary.connections, 2);
+    let [first, second] = &report.connections[..] else {
+        panic!("two connections are listed")
+    };
+    assert_eq!((first.frames, second.frames), (7, 7));
+    assert_eq!(first.directions[0].retransmitted, 0);
+    assert_eq!(first.directions[0].bytes, second.directions[0].bytes);
+    let marks = report.findings.iter().flat_map(|finding| &finding.frames);
+    assert!(marks.clone().all(|mark| mark.frame > 0), "{marks:?}");
+}
+
 #[test]
 fn ten_stamps_on_whole_hundredths_tell_of_a_coarse_clock() {
     let stamped = |segments: u32, last: &str| {
@@ -132,6 +153,18 @@ fn time_that_does_not_pass_or_passes_evenly_is_of_no_clock() {
     assert_eq!(all_but(8, 5.0), []);
     // A clock of milliseconds stands still in a burst, and goes on.
     assert_eq!(all_but(1, 0.0), []);
+    // And for as long as a capture of a few frames takes.
+    let within_a_ms = |frames: usize| {
+        let mut player = Player::new();
+        obstacles(
+            &player
+                .later(7)
+                .play(&paced(&vec![0.0; frames - 1]))
+                .report(),
+        )
+    };
+    assert_eq!(within_a_ms(50), []);
+    assert_eq!(within_a_ms(51), [Obstacle::NoClock]);
     // Bursts of a microsecond in a capture that has others.
     let burst = [0.001, 0.001, 0.001, 0.001, 0.012].repeat(9);
     assert_eq!(of(&burst), []);
