@@ -129,6 +129,15 @@ pub fn segment(frame: &Frame<'_>) -> Option<Segment> {
 /// Returns the reason why there is no segment.
 #[inline]
 pub fn look(frame: &Frame<'_>) -> Result<(Segment, Around), Unread> {
+    match look_into(frame) {
+        // Nothing was cut off: there is no more of it.
+        Err(Unread::Cut) if frame.data.len() >= frame.wire_len as usize => Err(Unread::NoTcp),
+        seen => seen,
+    }
+}
+
+#[inline]
+fn look_into(frame: &Frame<'_>) -> Look {
     let bytes = Bytes {
         data: frame.data,
         on_wire: frame.wire_len as usize,

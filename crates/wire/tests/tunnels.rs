@@ -157,6 +157,15 @@ fn ipv6_names_what_is_fragmented_behind_its_header() {
 }
 
 #[test]
+fn keys_of_a_tunnel_are_no_tunnel() {
+    let on_its_port = |payload: &[u8]| look(&udp(4_500, &[payload]));
+    assert_eq!(on_its_port(&[1; 60]), Err(Unread::Tunnel));
+    assert_eq!(on_its_port(&[0xff]), Err(Unread::NoTcp));
+    let keys = [[0; 4].as_slice(), &[7; 60]].concat();
+    assert_eq!(on_its_port(&keys), Err(Unread::NoTcp));
+}
+
+#[test]
 fn a_cut_frame_is_cut_and_nothing_else() {
     let plain = look(&inner()).expect("a plain frame is read");
     for (name, wrap) in WRAPS {
@@ -176,6 +185,8 @@ fn a_cut_frame_is_cut_and_nothing_else() {
                 true => assert_eq!(seen, Ok(plain), "{name} cut at {cut}"),
                 false => assert!(seen.is_err(), "{name} cut at {cut}: {seen:?}"),
             }
+            // What was captured as a whole has not been cut.
+            assert_ne!(look(&bytes[..cut]), Err(Unread::Cut), "{name} of {cut}");
         }
     }
 }

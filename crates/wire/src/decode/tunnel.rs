@@ -34,6 +34,11 @@ pub(super) fn ether(bytes: Bytes<'_>, kind: u16, depth: u8) -> Look {
             Some([0xaa, 0xaa, 3, 0, 0, 0]) => ether_type(bytes, 6, depth + 1),
             _ => Err(Unread::NoTcp),
         },
+        // Cisco's metadata, with a group's tag: version, length in units of four octets less one, options.
+        0x8909 if depth < DEPTH => {
+            let words = usize::from(*bytes.data.get(1).ok_or(Unread::Cut)?);
+            ether_type(bytes, 2 + words * 4, depth + 1)
+        }
         // MACsec.
         0x88e5 => Err(Unread::Tunnel),
         _ => Err(Unread::NoTcp),
@@ -245,6 +250,9 @@ fn udp(bytes: Bytes<'_>, depth: u8) -> Look {
         6080 => gue(inner, depth),
         1701 => l2tp(inner, depth),
         _ if source == 1701 => l2tp(inner, depth),
+        // What keeps ESP in UDP alive, and the exchange of its keys, carry nothing (RFC 3948, section 2).
+        4500 if !is_esp(inner) => Err(Unread::NoTcp),
+        _ if source == 4500 && !is_esp(inner) => Err(Unread::NoTcp),
         // ESP in UDP, WireGuard, OpenVPN.
         4500 | 51820 | 1194 => Err(Unread::Tunnel),
         _ if matches!(source, 4500 | 51820 | 1194) => Err(Unread::Tunnel),
@@ -252,6 +260,11 @@ fn udp(bytes: Bytes<'_>, depth: u8) -> Look {
         _ if matches!(source, 443 | 8443) => quic(inner),
         _ => Err(Unread::NoTcp),
     }
+}
+
+/// Four octets of zero are in the place of ESP's number in an exchange of keys, and one octet is nothing.
+fn is_esp(bytes: Bytes<'_>) -> bool {
+    bytes.data.len() > 1 && !bytes.data.starts_with(&[0; 4])
 }
 
 /// Generic UDP encapsulation (draft-ietf-intarea-gue): variant 0 names an IP protocol, variant 1 is IP.

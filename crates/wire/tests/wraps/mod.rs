@@ -4,13 +4,16 @@
 pub(crate) type Wrap = fn(&[u8]) -> Vec<u8>;
 
 /// Every tunnel that is read, with its options and around others.
-pub(crate) const WRAPS: [(&str, Wrap); 58] = [
+pub(crate) const WRAPS: [(&str, Wrap); 59] = [
     ("802.1Q", |f| tagged(0x8100, f)),
     ("802.1ad (QinQ)", |f| tagged(0x88a8, &tagged(0x8100, f))),
     ("QinQ by its older types", |f| {
         tagged(0x9200, &tagged(0x9100, f))
     }),
     ("802.1ah", |f| ethernet(0x88e7, &[&[0, 0, 0, 5], f])),
+    ("Cisco's metadata", |f| {
+        ethernet(0x8909, &[&[1, 1, 0, 1, 0, 2], &f[12..]])
+    }),
     ("SNAP (RFC 1042)", |f| {
         let header = [0xaa, 0xaa, 3, 0, 0, 0, f[12], f[13]];
         ethernet(length(f.len().min(1_400)), &[&header, packet(f)])
