@@ -129,15 +129,6 @@ pub fn segment(frame: &Frame<'_>) -> Option<Segment> {
 /// Returns the reason why there is no segment.
 #[inline]
 pub fn look(frame: &Frame<'_>) -> Result<(Segment, Around), Unread> {
-    match look_into(frame) {
-        // Nothing was cut off: there is no more of it.
-        Err(Unread::Cut) if frame.data.len() >= frame.wire_len as usize => Err(Unread::NoTcp),
-        seen => seen,
-    }
-}
-
-#[inline]
-fn look_into(frame: &Frame<'_>) -> Look {
     let bytes = Bytes {
         data: frame.data,
         on_wire: frame.wire_len as usize,
@@ -212,6 +203,17 @@ impl<'a> Bytes<'a> {
             data: self.data.get(header..).ok_or(Unread::Cut)?,
             on_wire: self.on_wire.saturating_sub(header),
         })
+    }
+}
+
+impl Bytes<'_> {
+    /// Returns what was read of them. If all of them were captured, nothing was cut off: there is no more.
+    #[cold]
+    fn unless_whole(self, look: Look) -> Look {
+        match look {
+            Err(Unread::Cut) if self.data.len() >= self.on_wire => Err(Unread::NoTcp),
+            seen => seen,
+        }
     }
 }
 
@@ -297,8 +299,8 @@ fn ipv6(bytes: Bytes<'_>, depth: u8) -> Look {
     let mut at = 40;
     for _ in 0..8 {
         let inner = Bytes {
-            data: packet.get(at..).ok_or(Unread::Cut)?,
             on_wire: (40 + payload).checked_sub(at).ok_or(Unread::NoTcp)?,
+            data: packet.get(at..).ok_or(Unread::Cut)?,
         };
         match next {
             TCP => {
@@ -337,7 +339,9 @@ fn tcp(bytes: Bytes<'_>, mut around: Around, endpoint: impl Fn(bool, u16) -> End
     let captured = bytes.data;
     // Needs the header up to the window field, which a snap length of 54 bytes leaves of Ethernet
     // and IPv4.
-    let header: &[u8; 16] = captured.first_chunk().ok_or(Unread::Cut)?;
+    let Some(header) = captured.first_chunk::<16>() else {
+        return bytes.unless_whole(Err(Unread::Cut));
+    };
     let length = usize::from(header[12] >> 4) * 4;
     let payload = bytes.on_wire.checked_sub(length).filter(|_| length >= 20);
     let payload = payload.and_then(|bytes| u32::try_from(bytes).ok());

@@ -51,7 +51,10 @@ pub(super) fn protocol(bytes: Bytes<'_>, protocol: u8, depth: u8) -> Look {
     if depth >= DEPTH {
         return Err(Unread::Tunnel);
     }
-    let depth = depth + 1;
+    bytes.unless_whole(carried(bytes, protocol, depth + 1))
+}
+
+fn carried(bytes: Bytes<'_>, protocol: u8, depth: u8) -> Look {
     match protocol {
         // RFC 2003 and RFC 4213.
         4 | 41 => ip(bytes, depth),
@@ -80,7 +83,8 @@ pub(super) fn fragment(bytes: Bytes<'_>, protocol: u8, first: bool, depth: u8) -
         0 | 43 | 60 => Unread::Fragment,
         17 if !first || bytes.data.len() < 8 => Unread::NoTcp,
         4 | 41 | 47 | 51 | 97 | 137 if !first => Unread::Fragment,
-        _ => match self::protocol(bytes, protocol, depth) {
+        _ if depth >= DEPTH => Unread::Tunnel,
+        _ => match carried(bytes, protocol, depth + 1) {
             Ok(_) | Err(Unread::Cut) => Unread::Fragment,
             Err(reason) => reason,
         },
