@@ -74,7 +74,8 @@ pub struct ConnectionReport {
     pub frames: u32,
     /// The time of the first segment, in nanoseconds since the epoch.
     pub first_ns: i64,
-    /// The time of the last segment, in nanoseconds since the epoch.
+    /// The time of the last segment, in nanoseconds since the epoch; of the first one if the clock went back
+    /// behind it.
     pub last_ns: i64,
     /// The round trip between the hosts, in nanoseconds, if both of its parts were seen.
     pub rtt_ns: Option<i64>,
@@ -158,7 +159,7 @@ impl ConnectionReport {
             handshake: connection.handshake,
             frames: connection.frames,
             first_ns: connection.first.time_ns,
-            last_ns: connection.last_ns,
+            last_ns: connection.last_ns.max(connection.first.time_ns),
             rtt_ns: connection.rtt_ns(),
             capture_point: capture_point(connection, client),
             directions: [

@@ -125,7 +125,7 @@ impl Sight {
         let [a, b] = &connection.halves;
         let data = u64::from(a.tally.segments) + u64::from(b.tally.segments);
         self.data += data;
-        self.lifetime_ns += connection.last_ns - connection.first.time_ns;
+        self.lifetime_ns += (connection.last_ns - connection.first.time_ns).max(0);
         if connection.clock_steps > 0 {
             self.clock_steps += data;
         }

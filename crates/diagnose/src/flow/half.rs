@@ -399,7 +399,8 @@ impl Half {
     /// From the capture point to the receiver and back, in nanoseconds, if anything tells.
     pub(crate) fn receiver_distance_ns(&self) -> Option<i64> {
         match self.ack_min_ns.min(self.handshake_ns) {
-            u32::MAX => None,
+            // Unknown, or more than the field holds: no way is that long.
+            0xffff_fffe.. => None,
             ns => Some(i64::from(ns)),
         }
     }

@@ -229,6 +229,30 @@ fn what_took_a_third_of_the_time_is_named() {
     assert_eq!(closed.dominant(), Some((Dominant::ZeroWindow, 500 * MS)));
 }
 
+/// A segment that is sent again and again was lost for as long as the last time took, and no connection spends
+/// more time than it lasts.
+#[test]
+fn the_time_until_lost_data_came_counts_once() {
+    let script = "0 c P 100\n300 c P 100 again\n900 c P 100 again\n2100 c P 100 again\n2150 s .";
+    let sight = sight(script);
+    assert_eq!((sight.loss_ns, sight.lifetime_ns), (2_100 * MS, 2_150 * MS));
+}
+
+/// A clock that went back behind the first segment leaves no time, and no negative one; one that jumped ahead
+/// within the handshake has measured no way.
+#[test]
+fn a_clock_that_jumps_leaves_no_negative_time_and_no_round_trip() {
+    let mut player = Player::new();
+    player.play("0 c P 10\n1 s P 10\n2 c P 10");
+    let back = player.later(-6_800).play("0 s P 10\n1 c P 10").report();
+    assert_eq!(back.connections[0].duration_ns(), 0);
+    assert_eq!(back.summary.sight.lifetime_ns, 0);
+    let ahead = report("0 c S\n5000 s S.\n5000.1 c .\n5001 c P 10\n10000 s .");
+    assert_eq!(ahead.connections[0].rtt_ns, None);
+    let slow = report("0 c S\n4000 s S.\n4000.1 c .\n4001 c P 10\n8001 s .");
+    assert_eq!(slow.connections[0].rtt_ns, Some(4_000 * MS + MS / 10));
+}
+
 /// The server's time excludes the round trip; the client's pauses are not the server's.
 #[test]
 fn the_servers_time_is_from_request_to_answer_less_the_round_trip() {
