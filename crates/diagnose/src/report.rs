@@ -308,7 +308,7 @@ impl Summary {
             (Obstacle::HeadersCut, unseen.cut * 2 > frames),
             (Obstacle::Fragments, unseen.fragments * 2 > frames),
             (Obstacle::Tunnels, unseen.tunnels * 2 > frames),
-            (Obstacle::TooShort, sight.data == 0),
+            (Obstacle::TooShort, sight.data == sight.alone),
             (Obstacle::OneDirection, sight.one_direction * 2 > sight.data),
             (Obstacle::FramesMissing, sight.gappy * 2 > sight.data),
             (Obstacle::NoClock, !clock),

@@ -8,6 +8,9 @@ use crate::lookalikes::Lookalike;
 pub struct Sight {
     /// Data segments.
     pub data: u64,
+    /// Data segments that were the only one of their connection, whose end was not seen: nothing tells whether
+    /// more was held behind them.
+    pub alone: u64,
     /// Data segments of connections of which only one direction was seen.
     pub one_direction: u64,
     /// Data segments of connections of which more than a tenth of the segments is missing.
@@ -125,6 +128,7 @@ impl Sight {
         let [a, b] = &connection.halves;
         let data = u64::from(a.tally.segments) + u64::from(b.tally.segments);
         self.data += data;
+        self.alone += u64::from(data == 1 && !a.finished && !b.finished);
         self.lifetime_ns += (connection.last_ns - connection.first.time_ns).max(0);
         if connection.clock_steps > 0 {
             self.clock_steps += data;
@@ -166,6 +170,7 @@ impl Sight {
 impl std::ops::AddAssign<&Sight> for Sight {
     fn add_assign(&mut self, other: &Self) {
         self.data += other.data;
+        self.alone += other.alone;
         self.one_direction += other.one_direction;
         self.gappy += other.gappy;
         self.clock_steps += other.clock_steps;

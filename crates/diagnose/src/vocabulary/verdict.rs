@@ -55,8 +55,8 @@ pub enum Obstacle {
     Fragments,
     /// A link type that is not read.
     LinkType,
-    /// Connections were seen, but no data: none lasted long enough to contain a message and its
-    /// answer.
+    /// Connections were seen, but no data, or no more than a segment of each: none lasted long enough to
+    /// contain a message and its answer.
     TooShort,
 }
 

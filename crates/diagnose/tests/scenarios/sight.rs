@@ -51,6 +51,16 @@ fn an_end_that_was_never_heard_makes_its_connection_one_sided() {
     );
 }
 
+/// A message without its answer, in a connection that goes on.
+#[test]
+fn a_segment_that_stands_alone_shows_nothing() {
+    let of = |rest: &str| obstacles(&report(&format!("{OPEN}1 c P 10\n1.1 s .\n{rest}")));
+    assert_eq!(of(""), [Obstacle::TooShort]);
+    assert_eq!(of("2 s P 10"), []);
+    assert_eq!(of("2 c P 10"), []);
+    assert_eq!(of("2 c F"), []);
+}
+
 #[test]
 fn three_gaps_and_a_tenth_of_the_data_are_many() {
     let gaps = |by_client: u32, by_server: u32, data_segments: u32| {
@@ -312,6 +322,7 @@ fn sights_add_up_field_by_field() {
         let ns = by as i64;
         Sight {
             data: by,
+            alone: 11 * by,
             one_direction: 2 * by,
             gappy: 3 * by,
             clock_steps: 4 * by,
