@@ -122,7 +122,8 @@ pub fn segment(frame: &Frame<'_>) -> Option<Segment> {
 /// Returns the TCP segment in a frame, with what the headers around it say.
 ///
 /// Reads through VLAN tags, MPLS, PPPoE, PPP, IP in IP, GRE (with ERSPAN and PPTP), VXLAN (and VXLAN-GPE),
-/// GTP-U, Geneve, L2TP of version 2, GUE, LISP, a network service header and an authentication header.
+/// GTP-U, Geneve, L2TP of version 2, GUE, LISP, Teredo, Cisco's metadata, a network service header and an
+/// authentication header.
 /// Of the fragments of a packet it tells those apart that cannot hold TCP.
 ///
 /// # Errors

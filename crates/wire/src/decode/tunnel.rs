@@ -250,6 +250,9 @@ fn udp(bytes: Bytes<'_>, depth: u8) -> Look {
         2152 => gtp(inner, depth),
         // MPLS in UDP (RFC 7510) and LISP (RFC 9300, section 5.1).
         6635 => mpls(inner, depth),
+        // Teredo (RFC 4380); its other messages begin with a zero.
+        3544 => ip(inner, depth),
+        _ if source == 3544 => ip(inner, depth),
         4341 => ip(inner.behind(8)?, depth),
         6080 => gue(inner, depth),
         1701 => l2tp(inner, depth),

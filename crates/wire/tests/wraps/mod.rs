@@ -4,7 +4,7 @@
 pub(crate) type Wrap = fn(&[u8]) -> Vec<u8>;
 
 /// Every tunnel that is read, with its options and around others.
-pub(crate) const WRAPS: [(&str, Wrap); 59] = [
+pub(crate) const WRAPS: [(&str, Wrap); 60] = [
     ("802.1Q", |f| tagged(0x8100, f)),
     ("802.1ad (QinQ)", |f| tagged(0x88a8, &tagged(0x8100, f))),
     ("QinQ by its older types", |f| {
@@ -71,6 +71,7 @@ pub(crate) const WRAPS: [(&str, Wrap); 59] = [
         let header = [0x30, 0x81, 0x88, 0x0b, 0, 40, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1];
         v4(47, &[&header, &[0xff, 3], &ppp(f), packet(f)])
     }),
+    ("Teredo (RFC 4380)", |f| udp(3544, &[packet(f)])),
     ("VXLAN (RFC 7348)", |f| udp(4789, &[&vxlan(8, 0), f])),
     ("VXLAN on Linux's older port", |f| {
         udp(8472, &[&vxlan(8, 0), f])
