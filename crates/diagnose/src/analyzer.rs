@@ -58,6 +58,9 @@ impl Analyzer {
         let summary = &mut self.report.summary;
         if summary.frames == 0 {
             summary.first_frame_ns = time_ns;
+            summary.stamps.begin(time_ns);
+        } else {
+            summary.stamps.note(time_ns);
         }
         summary.frames += 1;
         let (segment, around) = match look {
@@ -91,7 +94,7 @@ impl Analyzer {
         if let Some(connection) = left {
             self.let_go(connection);
         }
-        if self.table.get(slot).is_reuse(segment, from) {
+        if self.table.get(slot).is_reuse(segment, from, time_ns) {
             let old = self.table.replace(slot, mark);
             self.let_go(old);
         }
@@ -130,8 +133,12 @@ impl Analyzer {
     /// Removes and returns the findings since the last call, each with the present state of its
     /// connection; `None` if the connection is no longer known. This is for callers that read
     /// without end. Of the connections that have ended, the latest are remembered, up to
-    /// `listed_limit`.
+    /// `listed_limit`. As long as no clock was seen to stamp the frames, findings are kept back: up to
+    /// `finding_limit`, until there is a clock.
     pub fn drain(&mut self) -> Vec<(Finding, Option<ConnectionReport>)> {
+        if !self.report.summary.has_clock() {
+            return Vec::new();
+        }
         let found = std::mem::take(&mut self.report.findings);
         let drained = found
             .into_iter()
@@ -165,9 +172,22 @@ impl Analyzer {
         self.report.summary.connections = self.table.connections();
         let Report { connections, .. } = &mut self.report;
         connections.sort_unstable_by_key(|c| c.id);
+        if !self.report.summary.has_clock() {
+            self.forget_times();
+            return self.report;
+        }
         self.judge_suspects();
         self.agree_on_the_path();
         self.report
+    }
+
+    /// Accuses nobody by times that no clock has told.
+    fn forget_times(&mut self) {
+        self.report.findings.clear();
+        self.report.summary.forget_times();
+        for connection in &mut self.report.connections {
+            connection.forget_times();
+        }
     }
 
     /// Limits each finding's distance to the sender, which was measured when the finding was made,

@@ -107,6 +107,7 @@ pub(crate) fn pause(
     let waited_for_ack = (short || (sender.idle() && release.pure))
         && release.wait_ns.max(sender_distance_ns.unwrap_or(0)) >= LATE_NS
         && release.mark.frame > sender.sent.frame
+        && sender.sent.frame > 0
         && (!sender.disturbed
             || sender
                 .resent
@@ -262,7 +263,8 @@ pub(crate) fn timer_pause(
     let full = sender.last_len.is_multiple_of(mss) || sender.release.room == 0;
     let shape = segment.payload < mss && full;
     let released_earlier = mark.time_ns - sender.release.mark.time_ns > hold_ns / 4;
-    if !(plain && shape && released_earlier && sender.idle()) {
+    let sent = sender.sent.frame > 0;
+    if !(plain && shape && released_earlier && sent && sender.idle()) {
         return Pause::None;
     }
     let usual = (least_ns..=most_ns).contains(&hold_ns);

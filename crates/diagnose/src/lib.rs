@@ -29,7 +29,7 @@ pub use flow::half::Mark;
 pub use lookalikes::{Event, Lookalike};
 pub use parameters::{Filter, Parameters};
 pub use report::{CapturePoint, ConnectionReport, Direction, Report, Summary, Unseen};
-pub use sight::{Dominant, Sight};
+pub use sight::{Dominant, Sight, Stamps};
 pub use vocabulary::{
     Advice, Case, Cost, Kind, Obstacle, Pieces, Protocol, Side, Tier, Verdict, recipes,
 };

@@ -6,7 +6,7 @@ use tinygram_wire::endpoint::Endpoint;
 use crate::findings::Finding;
 use crate::flow::connection::Connection;
 use crate::lookalikes::{Lookalike, RuledOut};
-use crate::sight::Sight;
+use crate::sight::{Sight, Stamps};
 use crate::vocabulary::{Cost, Kind, Obstacle, Side, Tier, Verdict};
 
 /// Everything found.
@@ -41,6 +41,8 @@ pub struct Summary {
     pub possible_ns: i64,
     /// What the capture could have shown.
     pub sight: Sight,
+    /// Whether the frames were stamped by a clock.
+    pub stamps: Stamps,
     /// Frames of which no segment was read, by reason.
     pub unseen: Unseen,
     /// Findings that were counted but not kept.
@@ -72,7 +74,8 @@ pub struct ConnectionReport {
     pub frames: u32,
     /// The time of the first segment, in nanoseconds since the epoch.
     pub first_ns: i64,
-    /// The time of the last segment, in nanoseconds since the epoch.
+    /// The time of the last segment, in nanoseconds since the epoch; of the first one if the clock went back
+    /// behind it.
     pub last_ns: i64,
     /// The round trip between the hosts, in nanoseconds, if both of its parts were seen.
     pub rtt_ns: Option<i64>,
@@ -156,7 +159,7 @@ impl ConnectionReport {
             handshake: connection.handshake,
             frames: connection.frames,
             first_ns: connection.first.time_ns,
-            last_ns: connection.last_ns,
+            last_ns: connection.last_ns.max(connection.first.time_ns),
             rtt_ns: connection.rtt_ns(),
             capture_point: capture_point(connection, client),
             directions: [
@@ -178,6 +181,18 @@ impl ConnectionReport {
             let frame = suspect.frames.last().map_or(0, |m| m.frame);
             self.ruled_out
                 .add(Lookalike::Uncorroborated, frame, suspect.cost_ns);
+        }
+    }
+
+    /// Forgets what was concluded from times that no clock has told.
+    pub(crate) fn forget_times(&mut self) {
+        (self.stalls, self.cost_ns) = (0, 0);
+        self.ruled_out = RuledOut::default();
+        self.rtt_ns = None;
+        self.capture_point = CapturePoint::Unknown;
+        for direction in &mut self.directions {
+            direction.ack_timer_ns = None;
+            direction.policy = "unknown";
         }
     }
 
@@ -285,22 +300,40 @@ impl Summary {
         }
         let hidden = unseen.link_type + unseen.cut + unseen.fragments + unseen.tunnels;
         let frames = self.segments + hidden;
-        let coarse = !sight.fine_clock && self.segments >= MANY;
+        let clock = self.has_clock();
+        let jumps = clock && sight.clock_steps * 2 > sight.data;
+        let coarse = clock && !sight.fine_clock && self.segments >= MANY;
         [
             (Obstacle::LinkType, unseen.link_type * 2 > frames),
             (Obstacle::HeadersCut, unseen.cut * 2 > frames),
             (Obstacle::Fragments, unseen.fragments * 2 > frames),
             (Obstacle::Tunnels, unseen.tunnels * 2 > frames),
-            (Obstacle::TooShort, sight.data == 0),
+            (Obstacle::TooShort, sight.data == sight.alone),
             (Obstacle::OneDirection, sight.one_direction * 2 > sight.data),
             (Obstacle::FramesMissing, sight.gappy * 2 > sight.data),
-            (Obstacle::ClockJumps, sight.clock_steps * 2 > sight.data),
+            (Obstacle::NoClock, !clock),
+            (Obstacle::ClockJumps, jumps),
             (Obstacle::CoarseClock, coarse),
         ]
         .into_iter()
         .filter(|(_, holds)| *holds)
         .map(|(obstacle, _)| obstacle)
         .collect()
+    }
+
+    /// Returns whether the frames so far were stamped by a clock. Otherwise no finding means anything.
+    #[must_use]
+    pub fn has_clock(&self) -> bool {
+        !self.stamps.count(self.frames)
+    }
+
+    /// Forgets what was concluded from times that no clock has told.
+    pub(crate) fn forget_times(&mut self) {
+        (self.stalls, self.cost_ns, self.floods) = (0, 0, 0);
+        (self.possible, self.possible_ns, self.dropped_findings) = (0, 0, 0);
+        let sight = &mut self.sight;
+        (sight.loss_ns, sight.zero_window_ns, sight.server_ns) = (0, 0, 0);
+        (sight.unwatched, sight.unwatched_ns) = (0, 0);
     }
 
     pub(crate) fn count(&mut self, finding: &Finding) {

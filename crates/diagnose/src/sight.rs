@@ -8,6 +8,9 @@ use crate::lookalikes::Lookalike;
 pub struct Sight {
     /// Data segments.
     pub data: u64,
+    /// Data segments that were the only one of their connection, whose end was not seen: nothing tells whether
+    /// more was held behind them.
+    pub alone: u64,
     /// Data segments of connections of which only one direction was seen.
     pub one_direction: u64,
     /// Data segments of connections of which more than a tenth of the segments is missing.
@@ -29,6 +32,62 @@ pub struct Sight {
     pub unwatched: u64,
     /// How long the unwatched segments were held, in nanoseconds.
     pub unwatched_ns: i64,
+}
+
+/// Whether the frames were stamped by a clock. A program that writes or rewrites a capture often counts
+/// instead: each frame gets the time of the one before, or that and a constant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamps {
+    /// The time of the last frame, in nanoseconds since the epoch.
+    last_ns: i64,
+    /// The time between the last two frames, in nanoseconds.
+    gap_ns: i64,
+    /// How often no time passed twice in a row.
+    still: u64,
+    /// How often a short time passed twice in a row, equal to the nanosecond.
+    short: u64,
+    /// How often a long one did.
+    long: u64,
+}
+
+impl Stamps {
+    /// Takes note of the first frame's time.
+    pub(crate) fn begin(&mut self, time_ns: i64) {
+        (self.last_ns, self.gap_ns) = (time_ns, i64::MIN);
+    }
+
+    /// Takes note of the next frame's time.
+    #[inline]
+    pub(crate) fn note(&mut self, time_ns: i64) {
+        let gap_ns = time_ns.wrapping_sub(self.last_ns);
+        if gap_ns == self.gap_ns {
+            self.repeat(gap_ns);
+        }
+        (self.last_ns, self.gap_ns) = (time_ns, gap_ns);
+    }
+
+    #[cold]
+    fn repeat(&mut self, gap_ns: i64) {
+        *match gap_ns {
+            0 => &mut self.still,
+            LONG_GAP_NS.. => &mut self.long,
+            _ => &mut self.short,
+        } += 1;
+    }
+
+    /// Returns whether so many frames were counted and not stamped by a clock: no time passed at all, or
+    /// nearly all gaps are equal. Real frames in a burst are a microsecond apart time and again, and a real
+    /// clock of milliseconds stands still in a burst; but no clock of microseconds shows a long gap twice.
+    #[must_use]
+    pub fn count(&self, frames: u64) -> bool {
+        // Two gaps can be equal from the third frame on.
+        let pairs = frames.saturating_sub(2);
+        let even = self.short + self.long;
+        // Ten frames of one connection within a millisecond are not rare.
+        let of_ms = self.last_ns % 1_000_000 == 0 && self.last_ns % 1_000_000_000 != 0;
+        let still = self.still >= pairs && (!of_ms || frames > STILL_FRAMES);
+        frames > MANY_GAPS && (still || even * 10 >= pairs * 9 || self.long * 3 >= pairs * 2)
+    }
 }
 
 /// What took most of the time if nothing stalled.
@@ -69,7 +128,8 @@ impl Sight {
         let [a, b] = &connection.halves;
         let data = u64::from(a.tally.segments) + u64::from(b.tally.segments);
         self.data += data;
-        self.lifetime_ns += connection.last_ns - connection.first.time_ns;
+        self.alone += u64::from(data == 1 && !a.finished && !b.finished);
+        self.lifetime_ns += (connection.last_ns - connection.first.time_ns).max(0);
         if connection.clock_steps > 0 {
             self.clock_steps += data;
         }
@@ -110,6 +170,7 @@ impl Sight {
 impl std::ops::AddAssign<&Sight> for Sight {
     fn add_assign(&mut self, other: &Self) {
         self.data += other.data;
+        self.alone += other.alone;
         self.one_direction += other.one_direction;
         self.gappy += other.gappy;
         self.clock_steps += other.clock_steps;
@@ -123,7 +184,13 @@ impl std::ops::AddAssign<&Sight> for Sight {
     }
 }
 
-/// Fewer gaps than this are ignored.
+/// A queue or a clock of milliseconds may well take a shorter time twice.
+const LONG_GAP_NS: i64 = 5_000_000;
+/// The most frames that a clock of milliseconds may stamp alike.
+const STILL_FRAMES: u64 = 50;
+/// Fewer gaps between frames may all be equal by accident.
+const MANY_GAPS: u64 = 10;
+/// Fewer gaps in the data than this are ignored.
 const FEW: u64 = 3;
 /// A shorter time is not mentioned.
 const LEAST_NS: i64 = 200_000_000;

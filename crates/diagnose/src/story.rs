@@ -16,6 +16,8 @@ use crate::vocabulary::{Kind, Tier};
 pub(crate) struct Story {
     directions: [Direction; 2],
     pub(crate) ruled_out: RuledOut,
+    /// Until when time was counted as a loss's.
+    lost_until_ns: i64,
     pub(crate) stalls: u32,
     pub(crate) cost_ns: i64,
 }
@@ -288,8 +290,13 @@ impl Story {
         self.cost_ns += finding.cost_ns;
     }
 
+    /// Data was sent again, so long after it was sent first. Time that passed before another loss was made good
+    /// counts once.
     pub(crate) fn lost(&mut self, mark: Mark, lost_ns: i64) {
-        self.ruled_out.add(Lookalike::Loss, mark.frame, lost_ns);
+        let since_ns = (mark.time_ns - lost_ns).max(self.lost_until_ns);
+        let own_ns = (mark.time_ns - since_ns).max(0);
+        self.lost_until_ns = mark.time_ns.max(self.lost_until_ns);
+        self.ruled_out.add(Lookalike::Loss, mark.frame, own_ns);
     }
 
     /// The end `from` closed or opened its receive window.

@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_panic_of_either_side_ends_both_and_arrives() {
-        let payload = |outcome: std::thread::Result<Result<(), CaptureError>>| {
+        let payload = |outcome: thread::Result<Result<(), CaptureError>>| {
             *outcome
                 .expect_err("panicked")
                 .downcast::<&str>()

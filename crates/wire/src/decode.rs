@@ -95,7 +95,8 @@ pub enum Unread {
     /// The snap length cut the frame before the end of the TCP header.
     #[error("it is cut off before the end of the TCP header")]
     Cut,
-    /// An IP fragment. Only the first fragment has the header, and its length is not the segment's.
+    /// An IP fragment that may hold a part of a segment. Only the first fragment has the header, and its
+    /// length is not the segment's.
     #[error("it is a fragment")]
     Fragment,
     /// A tunnel that is encrypted, or of a kind that is not read.
@@ -121,7 +122,9 @@ pub fn segment(frame: &Frame<'_>) -> Option<Segment> {
 /// Returns the TCP segment in a frame, with what the headers around it say.
 ///
 /// Reads through VLAN tags, MPLS, PPPoE, PPP, IP in IP, GRE (with ERSPAN and PPTP), VXLAN (and VXLAN-GPE),
-/// GTP-U, Geneve, L2TP of version 2, GUE, LISP, a network service header and an authentication header.
+/// GTP-U, Geneve, L2TP of version 2, GUE, LISP, Teredo, Cisco's metadata, a network service header and an
+/// authentication header.
+/// Of the fragments of a packet it tells those apart that cannot hold TCP.
 ///
 /// # Errors
 /// Returns the reason why there is no segment.
@@ -204,6 +207,17 @@ impl<'a> Bytes<'a> {
     }
 }
 
+impl Bytes<'_> {
+    /// Returns what was read of them. If all of them were captured, nothing was cut off: there is no more.
+    #[cold]
+    fn unless_whole(self, look: Look) -> Look {
+        match look {
+            Err(Unread::Cut) if self.data.len() >= self.on_wire => Err(Unread::NoTcp),
+            seen => seen,
+        }
+    }
+}
+
 /// The result of looking into a frame.
 pub type Look = Result<(Segment, Around), Unread>;
 
@@ -231,10 +245,16 @@ fn ip(bytes: Bytes<'_>, depth: u8) -> Look {
 #[inline]
 fn ipv4(bytes: Bytes<'_>, depth: u8) -> Look {
     let packet: &[u8; 20] = bytes.data.first_chunk().ok_or(Unread::Cut)?;
-    if be16_of(packet, 6) & 0x3fff != 0 {
-        return Err(Unread::Fragment);
-    }
     let header = usize::from(packet[0] & 0x0f) * 4;
+    let place = be16_of(packet, 6) & 0x3fff;
+    if place != 0 {
+        return Err(tunnel::fragment(
+            bytes.behind(header)?,
+            packet[9],
+            place & 0x1fff == 0,
+            depth,
+        ));
+    }
     if header < packet.len() {
         return Err(Unread::NoTcp);
     }
@@ -280,8 +300,8 @@ fn ipv6(bytes: Bytes<'_>, depth: u8) -> Look {
     let mut at = 40;
     for _ in 0..8 {
         let inner = Bytes {
-            data: packet.get(at..).ok_or(Unread::Cut)?,
             on_wire: (40 + payload).checked_sub(at).ok_or(Unread::NoTcp)?,
+            data: packet.get(at..).ok_or(Unread::Cut)?,
         };
         match next {
             TCP => {
@@ -299,7 +319,16 @@ fn ipv6(bytes: Bytes<'_>, depth: u8) -> Look {
                 next = *inner.data.first().ok_or(Unread::Cut)?;
                 at += 8 + usize::from(*inner.data.get(1).ok_or(Unread::Cut)?) * 8;
             }
-            44 => return Err(Unread::Fragment),
+            44 => {
+                let place = be16(inner.data, 2).ok_or(Unread::Cut)?;
+                next = inner.data[0];
+                at += 8;
+                // A header without a fragment (RFC 6946) is read over.
+                if place & 0xfff9 != 0 {
+                    let begun = inner.behind(8)?;
+                    return Err(tunnel::fragment(begun, next, place & 0xfff8 == 0, depth));
+                }
+            }
             other => return tunnel::protocol(inner, other, depth),
         }
     }
@@ -311,7 +340,9 @@ fn tcp(bytes: Bytes<'_>, mut around: Around, endpoint: impl Fn(bool, u16) -> End
     let captured = bytes.data;
     // Needs the header up to the window field, which a snap length of 54 bytes leaves of Ethernet
     // and IPv4.
-    let header: &[u8; 16] = captured.first_chunk().ok_or(Unread::Cut)?;
+    let Some(header) = captured.first_chunk::<16>() else {
+        return bytes.unless_whole(Err(Unread::Cut));
+    };
     let length = usize::from(header[12] >> 4) * 4;
     let payload = bytes.on_wire.checked_sub(length).filter(|_| length >= 20);
     let payload = payload.and_then(|bytes| u32::try_from(bytes).ok());

@@ -72,12 +72,24 @@ impl Connection {
 
     /// Returns true if the segment opens another connection on the same four-tuple.
     #[inline]
-    pub(crate) fn is_reuse(&self, segment: &Segment, from: usize) -> bool {
-        segment.flags.any(Flags::SYN)
-            && !segment.flags.any(Flags::ACK)
-            && (self.closed
-                || (self.halves[from].seen
-                    && segment.seq.wrapping_add(1) != self.halves[from].next))
+    pub(crate) fn is_reuse(&self, segment: &Segment, from: usize, time_ns: i64) -> bool {
+        segment.flags.any(Flags::SYN) && self.opens_another(segment, from, time_ns)
+    }
+
+    #[cold]
+    fn opens_another(&self, segment: &Segment, from: usize, time_ns: i64) -> bool {
+        // A capture that was joined to itself, or to one of an earlier time.
+        let had_data = self.halves.iter().any(|half| half.tally.segments > 0);
+        if had_data && self.last_ns - time_ns > STEP_NS {
+            return true;
+        }
+        let half = &self.halves[from];
+        let ahead = segment.seq.wrapping_add(1).wrapping_sub(half.next) as i32;
+        match segment.flags.any(Flags::ACK) {
+            false => self.closed || (half.seen && ahead != 0),
+            // The SYN before it was not captured; an old one has old numbers.
+            true => half.tally.segments > 0 && !(half::OTHER_NUMBERS..=0).contains(&ahead),
+        }
     }
 
     #[inline]
@@ -152,6 +164,10 @@ impl Connection {
     }
 
     fn on_syn(&mut self, segment: &Segment, from: usize, mark: Mark) {
+        // One that comes behind data is an old one.
+        if self.halves[from].tally.segments > 0 {
+            return;
+        }
         let answer = segment.flags.any(Flags::ACK);
         self.client = Some(if answer { 1 - from } else { from } as u8);
         self.halves[1 - from].data_stamp = segment.options.timestamps.map_or(0, |t| t.value);

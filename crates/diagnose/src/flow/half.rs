@@ -399,7 +399,8 @@ impl Half {
     /// From the capture point to the receiver and back, in nanoseconds, if anything tells.
     pub(crate) fn receiver_distance_ns(&self) -> Option<i64> {
         match self.ack_min_ns.min(self.handshake_ns) {
-            u32::MAX => None,
+            // Unknown, or more than the field holds: no way is that long.
+            0xffff_fffe.. => None,
             ns => Some(i64::from(ns)),
         }
     }
@@ -496,8 +497,7 @@ impl Half {
             1.. => Arrival::Hole,
             // RFC 1122, section 4.2.3.6: a keep-alive repeats the last byte, or none.
             -1 if segment.payload <= 1 => Arrival::KeepAlive,
-            // A sender does not go back by sixteen megabytes: these are other numbers.
-            ..-0x0100_0000 => Arrival::Hole,
+            ..OTHER_NUMBERS => Arrival::Hole,
             _ if i64::from(ahead) + i64::from(segment.payload) <= 0 => {
                 // No sender repeats itself so soon: mirrored ports and `-i any` show frames twice.
                 let last =
@@ -753,6 +753,8 @@ pub(crate) const DEFAULT_MSS: u16 = 536;
 pub(crate) const LATE_NS: i64 = 10_000_000;
 /// A frame on its way through a host or a switch passes its two capture points within this time.
 const COPY_NS: i64 = 500_000;
+/// A sender does not go back by sixteen megabytes: these are other numbers.
+pub(crate) const OTHER_NUMBERS: i32 = -0x0100_0000;
 /// RFC 1122, section 4.2.3.2: an ACK must not be delayed by more than half a second.
 const LATEST_NS: i64 = 500_000_000;
 /// Writes closer than this would be merged by any policy that waits for the writer to block.

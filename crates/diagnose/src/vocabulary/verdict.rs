@@ -45,6 +45,8 @@ pub enum Obstacle {
     Tunnels,
     /// The clock that stamped the frames jumps.
     ClockJumps,
+    /// The frames were not stamped by a clock: no time passes, or the same for each frame.
+    NoClock,
     /// The clock that stamped the frames is too coarse to tell a delayed ACK.
     CoarseClock,
     /// Too many frames are missing from the capture.
@@ -53,20 +55,21 @@ pub enum Obstacle {
     Fragments,
     /// A link type that is not read.
     LinkType,
-    /// Connections were seen, but no data: none lasted long enough to contain a message and its
-    /// answer.
+    /// Connections were seen, but no data, or no more than a segment of each: none lasted long enough to
+    /// contain a message and its answer.
     TooShort,
 }
 
 impl Obstacle {
     /// All obstacles.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::NoTcp,
         Self::Filtered,
         Self::OneDirection,
         Self::HeadersCut,
         Self::Tunnels,
         Self::ClockJumps,
+        Self::NoClock,
         Self::CoarseClock,
         Self::FramesMissing,
         Self::Fragments,
@@ -106,7 +109,7 @@ impl Obstacle {
             ),
             Self::OneDirection => (
                 "one-direction",
-                "the capture shows one direction of the connections only",
+                "the capture shows only one direction of the connections that carry most of the data",
                 "mirror both directions of the port, or capture on one of the hosts",
             ),
             Self::HeadersCut => (
@@ -123,6 +126,11 @@ impl Obstacle {
                 "clock-jumps",
                 "the clock that stamped the frames jumps",
                 "capture on one host, on one interface, without changing its clock",
+            ),
+            Self::NoClock => (
+                "no-clock",
+                "the time stamps are no clock's: all are equal, or each is the same step after the one before",
+                "capture the traffic itself, or rewrite captures with a program that keeps the time stamps",
             ),
             Self::CoarseClock => (
                 "coarse-clock",

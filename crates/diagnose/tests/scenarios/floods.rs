@@ -9,8 +9,9 @@ fn sent(data: impl IntoIterator<Item = (f64, u32)>) -> Report {
     let mut player = Player::new();
     player.play(OPEN);
     let mut now_ms = 100.0;
-    for (gap_ms, bytes) in data {
-        now_ms += gap_ms;
+    for (n, (gap_ms, bytes)) in data.into_iter().enumerate() {
+        // No clock shows the same gap all the time.
+        now_ms += gap_ms + (n % 2) as f64 * 0.0003;
         player.play(&format!("{now_ms} c P {bytes}"));
     }
     player.report()

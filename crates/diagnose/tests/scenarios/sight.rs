@@ -3,7 +3,7 @@
 
 use tinygram_diagnose::{Dominant, Obstacle, Report, Sight, Verdict};
 
-use crate::player::{OPEN, Player};
+use crate::player::{OPEN, Player, STALL};
 
 fn report(script: &str) -> Report {
     Player::new().play(script).report()
@@ -51,6 +51,16 @@ fn an_end_that_was_never_heard_makes_its_connection_one_sided() {
     );
 }
 
+/// A message without its answer, in a connection that goes on.
+#[test]
+fn a_segment_that_stands_alone_shows_nothing() {
+    let of = |rest: &str| obstacles(&report(&format!("{OPEN}1 c P 10\n1.1 s .\n{rest}")));
+    assert_eq!(of(""), [Obstacle::TooShort]);
+    assert_eq!(of("2 s P 10"), []);
+    assert_eq!(of("2 c P 10"), []);
+    assert_eq!(of("2 c F"), []);
+}
+
 #[test]
 fn three_gaps_and_a_tenth_of_the_data_are_many() {
     let gaps = |by_client: u32, by_server: u32, data_segments: u32| {
@@ -82,6 +92,27 @@ fn a_clock_steps_back_by_more_than_queues_lag() {
     assert_eq!(back("9.999"), 3);
 }
 
+/// A capture that was joined to itself, and begins behind the SYN. A server speaks first, so its answer to the
+/// SYN comes again behind its data.
+#[test]
+fn the_same_conversation_at_an_earlier_time_is_another_one() {
+    let script = "0 s S.\n60 c .\n100 s P 22\n190 c .\n190.1 s P 30\n250 c P 13\n251 s P 34";
+    let mut player = Player::new();
+    let begun = player.next;
+    player.play(script);
+    player.next = begun;
+    let report = player.later(-44_600).play(script).report();
+    assert_eq!(report.summary.connections, 2);
+    let [first, second] = &report.connections[..] else {
+        panic!("two connections are listed")
+    };
+    assert_eq!((first.frames, second.frames), (7, 7));
+    assert_eq!(first.directions[0].retransmitted, 0);
+    assert_eq!(first.directions[0].bytes, second.directions[0].bytes);
+    let marks = report.findings.iter().flat_map(|finding| &finding.frames);
+    assert!(marks.clone().all(|mark| mark.frame > 0), "{marks:?}");
+}
+
 #[test]
 fn ten_stamps_on_whole_hundredths_tell_of_a_coarse_clock() {
     let stamped = |segments: u32, last: &str| {
@@ -93,6 +124,101 @@ fn ten_stamps_on_whole_hundredths_tell_of_a_coarse_clock() {
     assert_eq!(obstacles(&stamped(9, "500")), []);
     assert_eq!(obstacles(&stamped(10, "505")), []);
     assert!(stamped(10, "505").summary.sight.fine_clock);
+}
+
+/// The stamps of so many frames, each so long after the one before, behind a handshake at the same pace.
+fn paced(gaps_ms: &[f64]) -> String {
+    let (mut at, mut script) = (0.0, String::from("0 c S\n"));
+    for (n, gap) in gaps_ms.iter().enumerate() {
+        at += gap;
+        let line = match n {
+            0 => "s S.",
+            1 => "c .",
+            // A message in two writes, its late ACK, and the answer to it.
+            n => ["c P 14", "s .", "c P 8", "s P 100"][n % 4],
+        };
+        script += &format!("{at:.6} {line}\n");
+    }
+    script
+}
+
+#[test]
+fn time_that_does_not_pass_or_passes_evenly_is_of_no_clock() {
+    let of = |gaps: &[f64]| obstacles(&report(&paced(gaps)));
+    for step in [0.0, 0.001, 1.0, 13.0, 50.0, 1000.0] {
+        assert_eq!(of(&[step; 10]), [Obstacle::NoClock], "{step}");
+        assert!(!of(&[step; 9]).contains(&Obstacle::NoClock), "{step}");
+    }
+    // Nearly all gaps, and two thirds of long ones.
+    let all_but = |others: usize, step: f64| {
+        let mut gaps = vec![step; 40];
+        for n in 0..others {
+            gaps[39 - 2 * n] += 0.5 + n as f64;
+        }
+        of(&gaps)
+    };
+    assert_eq!(all_but(2, 0.001), [Obstacle::NoClock]);
+    assert_eq!(all_but(3, 0.001), []);
+    assert_eq!(all_but(6, 5.0), [Obstacle::NoClock]);
+    assert_eq!(all_but(8, 5.0), []);
+    // A clock of milliseconds stands still in a burst, and goes on.
+    assert_eq!(all_but(1, 0.0), []);
+    // And for as long as a capture of a few frames takes.
+    let within_a_ms = |frames: usize| {
+        let mut player = Player::new();
+        obstacles(
+            &player
+                .later(7)
+                .play(&paced(&vec![0.0; frames - 1]))
+                .report(),
+        )
+    };
+    assert_eq!(within_a_ms(50), []);
+    assert_eq!(within_a_ms(51), [Obstacle::NoClock]);
+    // Bursts of a microsecond in a capture that has others.
+    let burst = [0.001, 0.001, 0.001, 0.001, 0.012].repeat(9);
+    assert_eq!(of(&burst), []);
+}
+
+/// What would be a stall accuses nobody where no clock has told it.
+#[test]
+fn nobody_is_accused_without_a_clock() {
+    let mut player = Player::new();
+    player.play(&paced(&[0.1; 120])).later(20);
+    player.ports[0] += 1;
+    player.play(OPEN).play(STALL);
+    let even = player.report();
+    let summary = &even.summary;
+    assert_eq!(summary.verdict().name(), "cannot-tell");
+    assert_eq!(
+        (summary.stalls, summary.possible, summary.floods),
+        (0, 0, 0)
+    );
+    assert_eq!((summary.cost_ns, summary.possible_ns), (0, 0));
+    assert!(even.findings.is_empty());
+    let connection = &even.connections[1];
+    assert_eq!((connection.stalls, connection.cost_ns), (0, 0));
+    assert_eq!(connection.ruled_out.iter().count(), 0);
+    assert_eq!(connection.rtt_ns, None);
+    assert_eq!(summary.sight.dominant(), None);
+}
+
+/// A stream's findings are kept back until there is a clock.
+#[test]
+fn findings_are_drained_when_a_clock_has_told_them() {
+    let mut player = Player::new();
+    player.play(&paced(&[0.1; 120])).later(20);
+    player.ports[0] += 1;
+    player.play(OPEN).play(STALL);
+    let stalls = player.analyzer.summary().stalls;
+    assert!(stalls > 0);
+    assert!(!player.analyzer.summary().has_clock());
+    assert!(player.analyzer.drain().is_empty());
+    for n in 0..20 {
+        player.play(&format!("{} s P 9", 60 + n * n));
+    }
+    assert!(player.analyzer.summary().has_clock());
+    assert_eq!(player.analyzer.drain().len() as u64, stalls);
 }
 
 /// At least a third of the time, and at least 200 ms.
@@ -111,6 +237,30 @@ fn what_took_a_third_of_the_time_is_named() {
     assert_eq!(closed.zero_window_ns, 500 * MS);
     assert_eq!(closed.lifetime_ns, 900 * MS);
     assert_eq!(closed.dominant(), Some((Dominant::ZeroWindow, 500 * MS)));
+}
+
+/// A segment that is sent again and again was lost for as long as the last time took, and no connection spends
+/// more time than it lasts.
+#[test]
+fn the_time_until_lost_data_came_counts_once() {
+    let script = "0 c P 100\n300 c P 100 again\n900 c P 100 again\n2100 c P 100 again\n2150 s .";
+    let sight = sight(script);
+    assert_eq!((sight.loss_ns, sight.lifetime_ns), (2_100 * MS, 2_150 * MS));
+}
+
+/// A clock that went back behind the first segment leaves no time, and no negative one; one that jumped ahead
+/// within the handshake has measured no way.
+#[test]
+fn a_clock_that_jumps_leaves_no_negative_time_and_no_round_trip() {
+    let mut player = Player::new();
+    player.play("0 c P 10\n1 s P 10\n2 c P 10");
+    let back = player.later(-6_800).play("0 s P 10\n1 c P 10").report();
+    assert_eq!(back.connections[0].duration_ns(), 0);
+    assert_eq!(back.summary.sight.lifetime_ns, 0);
+    let ahead = report("0 c S\n5000 s S.\n5000.1 c .\n5001 c P 10\n10000 s .");
+    assert_eq!(ahead.connections[0].rtt_ns, None);
+    let slow = report("0 c S\n4000 s S.\n4000.1 c .\n4001 c P 10\n8001 s .");
+    assert_eq!(slow.connections[0].rtt_ns, Some(4_000 * MS + MS / 10));
 }
 
 /// The server's time excludes the round trip; the client's pauses are not the server's.
@@ -172,6 +322,7 @@ fn sights_add_up_field_by_field() {
         let ns = by as i64;
         Sight {
             data: by,
+            alone: 11 * by,
             one_direction: 2 * by,
             gappy: 3 * by,
             clock_steps: 4 * by,

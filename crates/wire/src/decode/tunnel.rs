@@ -34,6 +34,11 @@ pub(super) fn ether(bytes: Bytes<'_>, kind: u16, depth: u8) -> Look {
             Some([0xaa, 0xaa, 3, 0, 0, 0]) => ether_type(bytes, 6, depth + 1),
             _ => Err(Unread::NoTcp),
         },
+        // Cisco's metadata, with a group's tag: version, length in units of four octets less one, options.
+        0x8909 if depth < DEPTH => {
+            let words = usize::from(*bytes.data.get(1).ok_or(Unread::Cut)?);
+            ether_type(bytes, 2 + words * 4, depth + 1)
+        }
         // MACsec.
         0x88e5 => Err(Unread::Tunnel),
         _ => Err(Unread::NoTcp),
@@ -46,7 +51,10 @@ pub(super) fn protocol(bytes: Bytes<'_>, protocol: u8, depth: u8) -> Look {
     if depth >= DEPTH {
         return Err(Unread::Tunnel);
     }
-    let depth = depth + 1;
+    bytes.unless_whole(carried(bytes, protocol, depth + 1))
+}
+
+fn carried(bytes: Bytes<'_>, protocol: u8, depth: u8) -> Look {
     match protocol {
         // RFC 2003 and RFC 4213.
         4 | 41 => ip(bytes, depth),
@@ -61,6 +69,25 @@ pub(super) fn protocol(bytes: Bytes<'_>, protocol: u8, depth: u8) -> Look {
         // L2TP version 3: the packet does not say how long its cookie is.
         115 => Err(Unread::Tunnel),
         _ => Err(Unread::NoTcp),
+    }
+}
+
+/// Returns why a fragment gives no segment. Each fragment names the protocol of the whole packet; the first one
+/// also shows what is in a tunnel, or that it is none. What follows the first one of UDP may be anything, and is
+/// counted with the first one.
+#[cold]
+pub(super) fn fragment(bytes: Bytes<'_>, protocol: u8, first: bool, depth: u8) -> Unread {
+    match protocol {
+        super::TCP => Unread::Fragment,
+        // What an option header announces is known only behind it.
+        0 | 43 | 60 => Unread::Fragment,
+        17 if !first || bytes.data.len() < 8 => Unread::NoTcp,
+        4 | 41 | 47 | 51 | 97 | 137 if !first => Unread::Fragment,
+        _ if depth >= DEPTH => Unread::Tunnel,
+        _ => match carried(bytes, protocol, depth + 1) {
+            Ok(_) | Err(Unread::Cut) => Unread::Fragment,
+            Err(reason) => reason,
+        },
     }
 }
 
@@ -223,10 +250,16 @@ fn udp(bytes: Bytes<'_>, depth: u8) -> Look {
         2152 => gtp(inner, depth),
         // MPLS in UDP (RFC 7510) and LISP (RFC 9300, section 5.1).
         6635 => mpls(inner, depth),
+        // Teredo (RFC 4380); its other messages begin with a zero.
+        3544 => ip(inner, depth),
+        _ if source == 3544 => ip(inner, depth),
         4341 => ip(inner.behind(8)?, depth),
         6080 => gue(inner, depth),
         1701 => l2tp(inner, depth),
         _ if source == 1701 => l2tp(inner, depth),
+        // What keeps ESP in UDP alive, and the exchange of its keys, carry nothing (RFC 3948, section 2).
+        4500 if !is_esp(inner) => Err(Unread::NoTcp),
+        _ if source == 4500 && !is_esp(inner) => Err(Unread::NoTcp),
         // ESP in UDP, WireGuard, OpenVPN.
         4500 | 51820 | 1194 => Err(Unread::Tunnel),
         _ if matches!(source, 4500 | 51820 | 1194) => Err(Unread::Tunnel),
@@ -234,6 +267,11 @@ fn udp(bytes: Bytes<'_>, depth: u8) -> Look {
         _ if matches!(source, 443 | 8443) => quic(inner),
         _ => Err(Unread::NoTcp),
     }
+}
+
+/// Four octets of zero are in the place of ESP's number in an exchange of keys, and one octet is nothing.
+fn is_esp(bytes: Bytes<'_>) -> bool {
+    bytes.data.len() > 1 && !bytes.data.starts_with(&[0; 4])
 }
 
 /// Generic UDP encapsulation (draft-ietf-intarea-gue): variant 0 names an IP protocol, variant 1 is IP.

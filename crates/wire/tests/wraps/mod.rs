@@ -4,13 +4,16 @@
 pub(crate) type Wrap = fn(&[u8]) -> Vec<u8>;
 
 /// Every tunnel that is read, with its options and around others.
-pub(crate) const WRAPS: [(&str, Wrap); 58] = [
+pub(crate) const WRAPS: [(&str, Wrap); 60] = [
     ("802.1Q", |f| tagged(0x8100, f)),
     ("802.1ad (QinQ)", |f| tagged(0x88a8, &tagged(0x8100, f))),
     ("QinQ by its older types", |f| {
         tagged(0x9200, &tagged(0x9100, f))
     }),
     ("802.1ah", |f| ethernet(0x88e7, &[&[0, 0, 0, 5], f])),
+    ("Cisco's metadata", |f| {
+        ethernet(0x8909, &[&[1, 1, 0, 1, 0, 2], &f[12..]])
+    }),
     ("SNAP (RFC 1042)", |f| {
         let header = [0xaa, 0xaa, 3, 0, 0, 0, f[12], f[13]];
         ethernet(length(f.len().min(1_400)), &[&header, packet(f)])
@@ -68,6 +71,7 @@ pub(crate) const WRAPS: [(&str, Wrap); 58] = [
         let header = [0x30, 0x81, 0x88, 0x0b, 0, 40, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1];
         v4(47, &[&header, &[0xff, 3], &ppp(f), packet(f)])
     }),
+    ("Teredo (RFC 4380)", |f| udp(3544, &[packet(f)])),
     ("VXLAN (RFC 7348)", |f| udp(4789, &[&vxlan(8, 0), f])),
     ("VXLAN on Linux's older port", |f| {
         udp(8472, &[&vxlan(8, 0), f])
@@ -210,7 +214,7 @@ pub(crate) fn v4(protocol: u8, parts: &[&[u8]]) -> Vec<u8> {
     ethernet(0x0800, &[&header, &payload])
 }
 
-fn v6(protocol: u8, parts: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn v6(protocol: u8, parts: &[&[u8]]) -> Vec<u8> {
     let payload = parts.concat();
     let [high, low] = length(payload.len()).to_be_bytes();
     let mut header = vec![0x60, 0, 0, 0, high, low, protocol, 64];

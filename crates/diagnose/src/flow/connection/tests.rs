@@ -48,9 +48,9 @@ fn syn(seq: u32, flags: Flags) -> Segment {
 #[test]
 fn ports_are_used_again_by_a_syn_with_other_numbers() {
     let mut told = Told::new();
-    assert!(!told.connection.is_reuse(&syn(100, Flags::SYN), 0));
+    assert!(!told.connection.is_reuse(&syn(100, Flags::SYN), 0, 0));
     told.takes(0, 0, &syn(100, Flags::SYN));
-    let is_reuse = |told: &Told, seq, flags| told.connection.is_reuse(&syn(seq, flags), 0);
+    let is_reuse = |told: &Told, seq, flags| told.connection.is_reuse(&syn(seq, flags), 0, MS);
     assert!(!is_reuse(&told, 100, Flags::SYN));
     assert!(is_reuse(&told, 101, Flags::SYN));
     assert!(!is_reuse(&told, 101, Flags::SYN.with(Flags::ACK)));
@@ -58,7 +58,35 @@ fn ports_are_used_again_by_a_syn_with_other_numbers() {
     told.takes(MS, 0, &data(101, 10));
     assert!(is_reuse(&told, 100, Flags::SYN));
     told.connection.closed = true;
-    assert!(told.connection.is_reuse(&syn(7, Flags::SYN), 1));
+    assert!(told.connection.is_reuse(&syn(7, Flags::SYN), 1, MS));
+}
+
+/// Where the SYN itself was not captured its answer tells, unless that is an old one; and where time goes back,
+/// the numbers may be the same.
+#[test]
+fn ports_are_used_again_by_an_answer_with_other_numbers_or_at_another_time() {
+    let (answer, second) = (Flags::SYN.with(Flags::ACK), 1_000_000_000);
+    let mut told = Told::new();
+    told.takes(second, 0, &syn(100, answer));
+    let is_reuse = |told: &Told, seq, at_ns| {
+        let answer = syn(seq, answer);
+        told.connection.is_reuse(&answer, 0, at_ns)
+    };
+    // Nothing but the handshake is known.
+    assert!(!is_reuse(&told, 5_000, second));
+    assert!(!is_reuse(&told, 100, -1));
+    told.takes(second, 0, &data(101, 10));
+    for (seq, reused) in [(100, false), (110, false), (111, true), (0xf000_0000, true)] {
+        assert_eq!(is_reuse(&told, seq, second), reused, "{seq}");
+    }
+    assert!(!is_reuse(&told, 100, 0));
+    assert!(is_reuse(&told, 100, -1));
+    let repeated = syn(told.connection.halves[1].next.wrapping_sub(1), Flags::SYN);
+    assert!(told.connection.is_reuse(&repeated, 1, -1));
+    assert!(!told.connection.is_reuse(&repeated, 1, 0));
+    // The old one changes nothing.
+    told.takes(second, 0, &syn(100, answer));
+    assert_eq!((told.half().next, told.half().sent.frame), (111, 2));
 }
 
 /// After a gap, earlier data counts as acknowledged only if nothing was open.

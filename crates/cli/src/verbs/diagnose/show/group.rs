@@ -141,9 +141,33 @@ pub(super) fn plural(count: usize, noun: &str) -> String {
     }
 }
 
+/// Returns a duration for people to read. Nobody counts days in seconds.
 pub(super) fn seconds(ns: i64) -> String {
-    match ns {
-        1_000_000_000.. => format!("{:.1} s", ns as f64 / 1e9),
-        _ => ms(ns),
+    let s = ns as f64 / 1e9;
+    match ns / 1_000_000_000 {
+        ..1 => ms(ns),
+        1..TWO_DAYS_S => format!("{s:.1} s"),
+        TWO_DAYS_S..TWO_YEARS_S => format!("{:.1} days", s / DAY_S as f64),
+        _ => format!("{:.1} years", s / YEAR_S as f64),
+    }
+}
+
+const DAY_S: i64 = 86_400;
+const TWO_DAYS_S: i64 = 2 * DAY_S;
+/// With its share of a leap day.
+const YEAR_S: i64 = 31_557_600;
+const TWO_YEARS_S: i64 = 2 * YEAR_S;
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_long_time_is_said_in_days_and_years() {
+        let of = |s: f64| super::seconds((s * 1e9) as i64);
+        assert_eq!((of(0.25), of(1.0)), ("250 ms".into(), "1.0 s".into()));
+        assert_eq!(of(172_799.9), "172799.9 s");
+        assert_eq!(of(172_800.0), "2.0 days");
+        assert_eq!(of(63_115_199.0), "730.5 days");
+        assert_eq!(of(233_114_085.7), "7.4 years");
+        assert_eq!(super::seconds(-5_000), "-5 us");
     }
 }

@@ -431,6 +431,10 @@ impl Told {
     /// Prints what is new since the last call.
     pub(in super::super) fn tell(&mut self, analyzer: &Analyzer) -> Result<(), Failure> {
         let (all, total) = (analyzer.findings(), analyzer.summary());
+        // What no clock has told is not said, unless there is a clock later.
+        if !total.has_clock() {
+            return Ok(());
+        }
         let mut said = String::new();
         for finding in all.iter().skip(self.findings).filter(|f| f.tier.accuses()) {
             let habit = (finding.kind, finding.sender, finding.connection);
