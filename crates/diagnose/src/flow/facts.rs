@@ -120,7 +120,7 @@ impl Connection {
             false => {
                 let public = usize::from(a);
                 let made_up = self.halves[public].is_made_up();
-                self.is_near(public) && (self.raw_ip || made_up || self.is_without_router())
+                self.is_without_router() || (self.is_near(public) && (self.raw_ip || made_up))
             }
         }
     }
@@ -145,11 +145,10 @@ impl Connection {
             || (self.raw_ip && (is_for_tests(a) || is_for_tests(b)))
     }
 
-    /// Returns whether a private and a public address reach each other without the router that such a way begins
-    /// with.
+    /// Returns whether the SYNs of a private and a public address passed no router, with which each way between them
+    /// begins. A relay may have asked a distant host before it answered.
     fn is_without_router(&self) -> bool {
-        let beside = self.rtt_ns().is_some_and(|ns| ns < RELAY_NS);
-        beside && self.halves.iter().all(Half::is_as_it_left)
+        self.halves.iter().all(Half::is_as_it_left)
     }
 }
 
