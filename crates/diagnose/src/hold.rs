@@ -67,6 +67,30 @@ pub struct Hold {
     pub pieces: Pieces,
     /// Short segments that this sender had sent while small data was unacknowledged.
     pub(crate) defied: u32,
+    /// The short segment whose acknowledgment was waited for, if full ones left behind it.
+    pub(crate) behind: Option<Box<Behind>>,
+}
+
+/// A short segment, and full ones behind it. By Minshall's rule the next short one waits for the
+/// acknowledgment of that short one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Behind {
+    /// The frame of the short segment.
+    pub(crate) frame: u64,
+    /// Its length, in bytes.
+    pub(crate) len: u32,
+    /// The frame of the last full segment behind it.
+    pub(crate) full: u64,
+}
+
+impl Behind {
+    fn of(sender: &Half) -> Box<Self> {
+        Box::new(Self {
+            frame: sender.short.sent.frame,
+            len: sender.short.len,
+            full: sender.sent.frame,
+        })
+    }
 }
 
 /// What a pause before new data looks like.
@@ -178,6 +202,7 @@ pub(crate) fn pause(
             fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
             pieces: Pieces::Unknown,
             defied: sender.tally.defied,
+            behind: short_before_full(sender, mss),
         }),
         None if segment.payload < mss
             && exact.is_some()
@@ -237,7 +262,17 @@ fn behind_a_short_one(
         fresh: false,
         pieces: Pieces::Unknown,
         defied: sender.tally.defied,
+        behind: Some(Behind::of(sender)),
     })
+}
+
+/// Returns the short segment that left before the full trigger and was acknowledged after it.
+fn short_before_full(sender: &Half, mss: u32) -> Option<Box<Behind>> {
+    let one = &sender.short;
+    let waited_for = sender.last_len >= mss
+        && one.sent.frame < sender.sent.frame
+        && one.acked.frame > sender.sent.frame;
+    waited_for.then(|| Behind::of(sender))
 }
 
 /// Returns a segment that nothing released but the sender's own clock, one retransmission timeout after
@@ -298,6 +333,7 @@ pub(crate) fn timer_pause(
         fresh: false,
         pieces: Pieces::OneMessage,
         defied: 0,
+        behind: None,
     })
 }
 

@@ -58,6 +58,7 @@ pub(crate) fn pause(
             fresh: true,
             pieces: crate::vocabulary::Pieces::Unknown,
             defied: 0,
+            behind: None,
         },
     )
 }

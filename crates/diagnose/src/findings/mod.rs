@@ -212,17 +212,60 @@ fn cost_ns(kind: Kind, hold: &Hold, rtt_ns: i64) -> i64 {
 /// Returns what a sender does whose second piece waits for the ACK of the first.
 fn pieces_habit(hold: &Hold) -> String {
     let (first, second) = (hold.trigger_len, hold.held_len);
-    match hold.pieces {
-        Pieces::Pipelined => {
+    match (hold.pieces, &hold.behind) {
+        (Pieces::Pipelined, _) => {
             format!("has two messages in flight ({first} + {second} bytes), and the second waits")
         }
-        Pieces::OneMessage | Pieces::Unknown => {
+        (Pieces::OneMessage | Pieces::Unknown, Some(behind)) => format!(
+            "holds the last {second} bytes until a short segment of {} is acknowledged",
+            behind.len
+        ),
+        (Pieces::OneMessage | Pieces::Unknown, None) => {
             format!("writes {first} + {second} bytes separately and waits")
         }
     }
 }
 
-/// Returns the sentences that every release by a late ACK shares.
+/// Returns the sentences about what was held behind data of any length.
+fn pieces_evidence(finding: &Finding) -> Vec<String> {
+    let Some(hold) = finding.hold() else {
+        return Vec::new();
+    };
+    let (sender, len, frame, mss) = (
+        finding.sender,
+        hold.trigger_len,
+        hold.trigger.frame,
+        hold.mss,
+    );
+    if let Some(behind) = &hold.behind {
+        let first = format!(
+            "The {sender} sent {} bytes (frame {}), less than one segment of {mss}, then full segments \
+             (the last: frame {}), and nothing after them.",
+            behind.len, behind.frame, behind.full
+        );
+        let mut said = release_evidence(finding, first);
+        said.push(
+            "By Minshall's rule a short segment waits until the short one before it is acknowledged."
+                .to_owned(),
+        );
+        return said;
+    }
+    let first = match len {
+        _ if len < mss => format!(
+            "The {sender} sent {len} bytes (frame {frame}), less than one segment of {mss}, and nothing after them."
+        ),
+        _ if len.is_multiple_of(mss) => format!(
+            "The {sender} sent full segments of {mss} bytes (the last: frame {frame}), and nothing after them."
+        ),
+        _ => format!(
+            "The {sender} sent {len} bytes (frame {frame}), which end in less than one segment of {mss}, and \
+             nothing after them."
+        ),
+    };
+    release_evidence(finding, first)
+}
+
+/// Returns the sentences that every release by an ACK shares.
 fn release_evidence(finding: &Finding, first: String) -> Vec<String> {
     let Some(hold) = finding.hold() else {
         return Vec::new();
@@ -231,6 +274,12 @@ fn release_evidence(finding: &Finding, first: String) -> Vec<String> {
     let mut said = vec![first];
     if let Some(release) = hold.release {
         said.push(match hold.resent {
+            None if finding.kind == Kind::NagleRoundTrip => format!(
+                "The {receiver}'s ACK (frame {}) came {} after frame {}, as fast as the path allows.",
+                release.frame,
+                ms(hold.ack_wait_ns),
+                hold.trigger.frame
+            ),
             None => format!(
                 "The {receiver}'s ACK (frame {}) came {} after it: a delayed ACK.",
                 release.frame,

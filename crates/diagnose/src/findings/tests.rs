@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::flow::half::tests::{changed, opened_with};
+use crate::hold::Behind;
 
 const MSS: u32 = 1000;
 const MS: i64 = 1_000_000;
@@ -37,6 +38,7 @@ pub(crate) fn hold() -> Hold {
         in_parts_ns: 0,
         pieces: Pieces::Unknown,
         defied: 0,
+        behind: None,
     }
 }
 
@@ -402,4 +404,68 @@ fn options_and_ipv6_add_to_the_headers() {
     assert_eq!(overhead(v4, true), percent(90, 96));
     assert_eq!(overhead(v6, false), percent(98, 104));
     assert_eq!(overhead(v6, true), percent(110, 116));
+}
+
+fn finding(kind: Kind, protocol: Option<Protocol>, hold: Hold) -> Finding {
+    Finding {
+        kind,
+        connection: 0,
+        sender: Side::Server,
+        blame: Side::Server,
+        frames: Vec::new(),
+        start_ns: 0,
+        cost_ns: 0,
+        tier: Tier::Certain,
+        pieces: hold.pieces,
+        protocol,
+        facts: Facts::Hold(hold),
+    }
+}
+
+/// Behind a prompt ACK nothing is said of a delayed one.
+#[test]
+fn a_prompt_ack_is_not_called_delayed() {
+    let said = |kind| finding(kind, None, hold()).evidence().join(" ");
+    let prompt = said(Kind::NagleRoundTrip);
+    assert!(prompt.contains("as fast as the path allows") && !prompt.contains("a delayed ACK"));
+    assert!(said(Kind::WriteWriteRead).contains("a delayed ACK"));
+}
+
+/// A full segment is not said to be less than one: the short one before it is.
+#[test]
+fn the_short_segment_is_the_one_that_is_named() {
+    let behind = Behind {
+        frame: 7,
+        len: 5,
+        full: 8,
+    };
+    let full = Hold {
+        trigger: mark(8, 0),
+        trigger_len: MSS,
+        flight: MSS + 5,
+        ..hold()
+    };
+    let minshall = Hold {
+        behind: Some(Box::new(behind)),
+        ..full.clone()
+    };
+    let found = finding(Kind::NagleRoundTrip, Some(Protocol::Pop3), minshall);
+    let first = &found.evidence()[0];
+    assert!(
+        first.contains("5 bytes (frame 7), less than one segment of 1000"),
+        "{first}"
+    );
+    assert!(found.evidence().join(" ").contains("Minshall's rule"));
+    assert!(found.habit().contains("a short segment of 5"));
+    for (trigger_len, says) in [
+        (MSS, "full segments of 1000"),
+        (2 * MSS + 1, "which end in"),
+    ] {
+        let alone = Hold {
+            trigger_len,
+            ..full.clone()
+        };
+        let said = finding(Kind::NagleRoundTrip, None, alone).evidence();
+        assert!(said[0].contains(says), "{said:?}");
+    }
 }
