@@ -10,7 +10,7 @@ use tinygram_wire::decode::Segment;
 
 use crate::flow::half::{Half, LATE_NS, Mark, Resent};
 use crate::odds::FINEST_NS;
-use crate::vocabulary::Pieces;
+use crate::vocabulary::{Pieces, Timeout};
 
 /// A segment that left when something released it.
 #[derive(Clone, Debug)]
@@ -69,6 +69,8 @@ pub struct Hold {
     pub(crate) defied: u32,
     /// The short segment whose acknowledgment was waited for, if full ones left behind it.
     pub(crate) behind: Option<Box<Behind>>,
+    /// Whether the congestion window was small because a retransmission timeout had passed.
+    pub(crate) timeout: Timeout,
 }
 
 /// A short segment, and full ones behind it. By Minshall's rule the next short one waits for the
@@ -203,6 +205,7 @@ pub(crate) fn pause(
             pieces: Pieces::Unknown,
             defied: sender.tally.defied,
             behind: short_before_full(sender, mss),
+            timeout: timeout_before(sender, segment, mss),
         }),
         None if segment.payload < mss
             && exact.is_some()
@@ -263,7 +266,24 @@ fn behind_a_short_one(
         pieces: Pieces::Unknown,
         defied: sender.tally.defied,
         behind: Some(Behind::of(sender)),
+        timeout: Timeout::No,
     })
+}
+
+/// What leaves so late after the peer's data may have been sent before, and lost on its way to the capture point.
+/// A sender whose window has begun with two segments has one of a single segment only behind a timeout.
+fn timeout_before(sender: &Half, segment: &Segment, mss: u32) -> Timeout {
+    let least_ns = match sender.restarted {
+        true => RTO_NS,
+        false => STANDARD_RTO_NS,
+    };
+    let asked_ns = sender.asked_ns(segment.ack).filter(|&at_ns| at_ns > 0);
+    let late = asked_ns.is_some_and(|at_ns| sender.sent.time_ns - at_ns >= least_ns);
+    match late {
+        true if sender.restarted && sender.peak_opening >= 2 * mss => Timeout::Yes,
+        true => Timeout::Perhaps,
+        false => Timeout::No,
+    }
 }
 
 /// Returns the short segment that left before the full trigger and was acknowledged after it.
@@ -334,6 +354,7 @@ pub(crate) fn timer_pause(
         pieces: Pieces::OneMessage,
         defied: 0,
         behind: None,
+        timeout: Timeout::No,
     })
 }
 

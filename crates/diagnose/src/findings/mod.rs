@@ -15,7 +15,9 @@ use crate::flow::connection::Connection;
 use crate::flow::half::{Half, Mark};
 use crate::hold::Hold;
 use crate::odds::{self, Odds};
-use crate::vocabulary::{Advice, Case, Cost, Kind, Pieces, Protocol, Side, Tier, advice, ms};
+use crate::vocabulary::{
+    Advice, Case, Cost, Kind, Pieces, Protocol, Side, Tier, Timeout, advice, ms,
+};
 
 /// The texts of a kind, defined in the kind's file.
 pub(crate) struct Words {
@@ -110,6 +112,12 @@ impl Finding {
             true => sender.other(),
             false => sender,
         };
+        let timeout = match kind {
+            Kind::SlowStartDelayedAck => {
+                slow_start_delayed_ack::timeout(hold, &connection.halves[from])
+            }
+            _ => Timeout::No,
+        };
         Self {
             kind,
             connection: connection.id,
@@ -121,7 +129,10 @@ impl Finding {
             tier,
             pieces: hold.pieces,
             protocol: connection.protocol(),
-            facts: Facts::Hold(hold.clone()),
+            facts: Facts::Hold(Hold {
+                timeout,
+                ..hold.clone()
+            }),
         }
     }
 
@@ -186,6 +197,7 @@ impl Finding {
             flight,
             mss,
             held,
+            timeout: self.hold().map_or(Timeout::No, |h| h.timeout),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::flow::half::tests::{changed, opened_with};
 use crate::hold::Behind;
+use crate::vocabulary::Timeout;
 
 const MSS: u32 = 1000;
 const MS: i64 = 1_000_000;
@@ -39,6 +40,7 @@ pub(crate) fn hold() -> Hold {
         pieces: Pieces::Unknown,
         defied: 0,
         behind: None,
+        timeout: Timeout::No,
     }
 }
 
@@ -468,4 +470,39 @@ fn the_short_segment_is_the_one_that_is_named() {
         let said = finding(Kind::NagleRoundTrip, None, alone).evidence();
         assert!(said[0].contains(says), "{said:?}");
     }
+}
+
+/// One segment after a loss is no initial window; one that comes late may be none.
+#[test]
+fn a_window_after_a_timeout_is_no_initial_one() {
+    let lost = changed(opened_with([4, 8, 16, 0]), |half| {
+        half.tally.retransmitted = 1;
+    });
+    let one = Hold {
+        trigger_len: MSS,
+        flight: MSS,
+        held_len: MSS,
+        fresh: false,
+        more_ready: true,
+        pushed: false,
+        ..hold()
+    };
+    assert_eq!(classify(&one, &lost), Some(Kind::SlowStartDelayedAck));
+    assert_eq!(slow_start_delayed_ack::timeout(&one, &lost), Timeout::Yes);
+    let first = Hold {
+        fresh: true,
+        ..one.clone()
+    };
+    let from_one = opened_with([1, 2, 2, 0]);
+    for timeout in [Timeout::No, Timeout::Perhaps] {
+        let first = Hold {
+            timeout,
+            ..first.clone()
+        };
+        assert_eq!(slow_start_delayed_ack::timeout(&first, &from_one), timeout);
+    }
+    let timeout = Timeout::Yes;
+    let found = finding(Kind::SlowStartDelayedAck, None, Hold { timeout, ..one });
+    assert!(found.evidence()[0].contains("after a retransmission timeout"));
+    assert!(found.habit().contains("after a retransmission timeout"));
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Case, Cure, Kind, Pieces, Side};
+use super::{Case, Cure, Kind, Pieces, Side, Timeout};
 
 /// The steps that help, those of least effort first; for both ends if both can do something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +110,14 @@ pub(crate) fn headline(case: &Case) -> String {
         Kind::ShortInitialSegment => {
             format!("a larger initial window on the {sender}, and a full first segment")
         }
-        Kind::SlowStartDelayedAck => format!("a larger initial window on the {sender}"),
+        Kind::SlowStartDelayedAck => match case.timeout {
+            Timeout::No => format!("a larger initial window on the {sender}"),
+            Timeout::Perhaps => format!(
+                "immediate ACKs on the {}, or a larger initial window on the {sender}",
+                sender.other()
+            ),
+            Timeout::Yes => format!("immediate ACKs on the {}, or less loss", sender.other()),
+        },
         Kind::SmallBuffer => format!(
             "a larger buffer on the {blame}; {}",
             nodelay_and_buffer(case)
@@ -187,6 +194,7 @@ fn senders(case: &Case) -> Vec<Step> {
                 "write header and body together so that the first segment is full",
             ),
         ],
+        Kind::SlowStartDelayedAck if case.timeout == Timeout::Yes => Vec::new(),
         Kind::SlowStartDelayedAck => {
             vec![step(
                 Cure::InitialWindow,
@@ -289,6 +297,17 @@ fn caution(case: &Case) -> Option<&'static str> {
             "The message is written whole, and Nagle's original rule still holds its tail; a stack with \
              Minshall's form (Linux) needs nothing",
         ),
+        Kind::SlowStartDelayedAck => match case.timeout {
+            Timeout::No => None,
+            Timeout::Perhaps => Some(
+                "The data came so late that its first segments may have been lost before. If a retransmission \
+                 timeout has cut the window to one segment, a larger initial window does not help",
+            ),
+            Timeout::Yes => Some(
+                "A retransmission timeout had cut the window to one segment (RFC 5681, section 3.1): a larger \
+                 initial window does not help. What helps is less loss",
+            ),
+        },
         Kind::TinygramFlood => Some("TCP_NODELAY is what makes a flood and not what cures it"),
         _ => None,
     }
@@ -342,6 +361,22 @@ mod tests {
     fn a_prompt_ack_cannot_come_earlier() {
         let advice = Advice::of(&Case::new(Kind::NagleRoundTrip, Side::Client));
         assert_eq!(advice.by(Side::Server).count(), 0);
+    }
+
+    /// A larger initial window is of no use where the window is what a timeout has left of it.
+    #[test]
+    fn behind_a_timeout_no_initial_window_is_raised() {
+        let mut case = Case::new(Kind::SlowStartDelayedAck, Side::Server);
+        let raises = |case: &Case| {
+            let advice = Advice::of(case);
+            advice.steps.iter().any(|s| s.cure == Cure::InitialWindow)
+        };
+        assert!(raises(&case) && Advice::of(&case).caution.is_none());
+        case.timeout = Timeout::Perhaps;
+        assert!(raises(&case) && Advice::of(&case).caution.is_some());
+        case.timeout = Timeout::Yes;
+        assert!(!raises(&case) && Advice::of(&case).caution.is_some());
+        assert!(!headline(&case).contains("initial window"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use super::{Kind, Pieces, Protocol, Side};
+use super::{Kind, Pieces, Protocol, Side, Timeout};
 
 /// The facts on which advice depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct Case {
     pub mss: u32,
     /// Bytes that were held.
     pub held: u32,
+    /// Whether a retransmission timeout before had made the congestion window small.
+    pub timeout: Timeout,
 }
 
 impl Case {
@@ -34,6 +36,7 @@ impl Case {
             flight: 0,
             mss: 0,
             held: 0,
+            timeout: Timeout::No,
         }
     }
 }
