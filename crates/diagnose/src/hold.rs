@@ -6,7 +6,7 @@
 //! capture point and sender after the release. The time from trigger to held segment is how long
 //! the sender waited.
 
-use tinygram_wire::decode::Segment;
+use tinygram_wire::decode::{Head, Segment};
 
 use crate::flow::half::{Half, LATE_NS, Mark, Resent};
 use crate::odds::FINEST_NS;
@@ -67,6 +67,8 @@ pub struct Hold {
     pub pieces: Pieces,
     /// Short segments that this sender had sent while small data was unacknowledged.
     pub(crate) defied: u32,
+    /// The first bytes of the trigger, if they are known.
+    pub(crate) trigger_head: Head,
     /// The short segment whose acknowledgment was waited for, if full ones left behind it.
     pub(crate) behind: Option<Box<Behind>>,
     /// Whether the congestion window was small because a retransmission timeout had passed.
@@ -204,6 +206,7 @@ pub(crate) fn pause(
             fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
             pieces: Pieces::Unknown,
             defied: sender.tally.defied,
+            trigger_head: sender.head,
             behind: short_before_full(sender, mss),
             timeout: timeout_before(sender, segment, mss),
         }),
@@ -265,6 +268,7 @@ fn behind_a_short_one(
         fresh: false,
         pieces: Pieces::Unknown,
         defied: sender.tally.defied,
+        trigger_head: Head::default(),
         behind: Some(Behind::of(sender)),
         timeout: Timeout::No,
     })
@@ -353,6 +357,7 @@ pub(crate) fn timer_pause(
         fresh: false,
         pieces: Pieces::OneMessage,
         defied: 0,
+        trigger_head: sender.head,
         behind: None,
         timeout: Timeout::No,
     })

@@ -58,6 +58,7 @@ pub(crate) fn pause(
             fresh: true,
             pieces: Pieces::Unknown,
             defied: 0,
+            trigger_head: half.head,
             behind: None,
             timeout: Timeout::No,
         },

@@ -185,19 +185,29 @@ impl Finding {
     }
 
     fn case(&self) -> Case {
-        let (flight, mss, held) = self
-            .hold()
-            .map_or((0, 0, 0), |h| (h.flight, h.mss, h.held_len));
-        Case {
-            kind: self.kind,
-            sender: self.sender,
+        let case = Case {
             blame: self.blame,
             pieces: self.pieces,
             protocol: self.protocol,
-            flight,
-            mss,
-            held,
-            timeout: self.hold().map_or(Timeout::No, |h| h.timeout),
+            ..Case::new(self.kind, self.sender)
+        };
+        let Some(hold) = self.hold() else {
+            return case;
+        };
+        let (trigger, first): (_, &[u8]) = match &hold.behind {
+            Some(behind) => (behind.len, &[]),
+            None => (hold.trigger_len, &hold.trigger_head),
+        };
+        let protocol = self.protocol.map(|protocol| protocol.within(first));
+        Case {
+            protocol,
+            begun: protocol.and_then(|protocol| protocol.is_begun_by(first)),
+            trigger,
+            flight: hold.flight,
+            mss: hold.mss,
+            held: hold.held_len,
+            timeout: hold.timeout,
+            ..case
         }
     }
 

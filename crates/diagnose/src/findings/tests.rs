@@ -4,6 +4,7 @@ use super::*;
 use crate::flow::half::tests::{changed, opened_with};
 use crate::hold::Behind;
 use crate::vocabulary::Timeout;
+use tinygram_wire::decode::Head;
 
 const MSS: u32 = 1000;
 const MS: i64 = 1_000_000;
@@ -39,6 +40,7 @@ pub(crate) fn hold() -> Hold {
         in_parts_ns: 0,
         pieces: Pieces::Unknown,
         defied: 0,
+        trigger_head: Head::default(),
         behind: None,
         timeout: Timeout::No,
     }
@@ -459,6 +461,8 @@ fn the_short_segment_is_the_one_that_is_named() {
     );
     assert!(found.evidence().join(" ").contains("Minshall's rule"));
     assert!(found.habit().contains("a short segment of 5"));
+    // The first bytes of the short one are not known, and those of the full one tell nothing of it.
+    assert!(found.advice().to_string().contains("status line"));
     for (trigger_len, says) in [
         (MSS, "full segments of 1000"),
         (2 * MSS + 1, "which end in"),

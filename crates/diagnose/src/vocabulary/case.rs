@@ -19,6 +19,10 @@ pub struct Case {
     pub mss: u32,
     /// Bytes that were held.
     pub held: u32,
+    /// Bytes of the segment before the wait; 0 if unknown.
+    pub trigger: u32,
+    /// Whether the segment before the wait begins a message of the protocol; `None` if unknown.
+    pub begun: Option<bool>,
     /// Whether a retransmission timeout before had made the congestion window small.
     pub timeout: Timeout,
 }
@@ -36,6 +40,8 @@ impl Case {
             flight: 0,
             mss: 0,
             held: 0,
+            trigger: 0,
+            begun: None,
             timeout: Timeout::No,
         }
     }

@@ -22,6 +22,9 @@ pub struct Recipe {
 pub enum Cure {
     /// Makes one write of several: the better cure wherever it is possible.
     WriteOnce,
+    /// Makes one message or one write of several messages, which the program must have at the same
+    /// time.
+    Gather,
     /// Sends small segments at once. It is wrong if many small writes follow each other: they
     /// become as many packets.
     NoDelay,
@@ -39,6 +42,7 @@ impl Cure {
     pub fn name(self) -> &'static str {
         match self {
             Self::WriteOnce => "write once",
+            Self::Gather => "gather",
             Self::NoDelay => "no delay",
             Self::QuickAck => "ACK at once",
             Self::Buffer => "buffer",
