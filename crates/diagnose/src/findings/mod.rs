@@ -15,8 +15,9 @@ use crate::flow::connection::Connection;
 use crate::flow::half::{Half, Mark};
 use crate::hold::Hold;
 use crate::odds::{self, Odds};
+use crate::vocabulary::recipes::{self, Recipe};
 use crate::vocabulary::{
-    Advice, Case, Cost, Kind, Pieces, Protocol, Side, Tier, Timeout, advice, ms,
+    Advice, Case, Cost, Cure, Kind, Pieces, Protocol, Side, Tier, Timeout, advice, ms,
 };
 
 /// The texts of a kind, defined in the kind's file.
@@ -182,6 +183,18 @@ impl Finding {
             Facts::Hold(_) => Cost::time(self.cost_ns),
             Facts::Flood(flood) => Cost::segments(u64::from(flood.saved)),
         }
+    }
+
+    /// Returns how to make the change in programs that play the role of the blamed side.
+    pub fn recipes(&self, server_port: u16) -> impl Iterator<Item = &'static Recipe> {
+        let case = self.case();
+        let advice = Advice::of(&case);
+        let advised: Vec<Cure> = advice.by(self.blame).map(|step| step.cure).collect();
+        // What sends a file's header with the file does nothing for what is encrypted.
+        let one_write = case.pieces == Pieces::OneMessage && case.protocol != Some(Protocol::Tls);
+        recipes::for_program(server_port, case.protocol, self.blame).filter(move |recipe| {
+            advised.contains(&recipe.cure) && (recipe.cure != Cure::WriteOnce || one_write)
+        })
     }
 
     fn case(&self) -> Case {

@@ -510,3 +510,25 @@ fn a_window_after_a_timeout_is_no_initial_one() {
     assert!(found.evidence()[0].contains("after a retransmission timeout"));
     assert!(found.habit().contains("after a retransmission timeout"));
 }
+
+/// Recipes are for what is advised, and for programs that play the part.
+#[test]
+fn recipes_do_what_is_advised() {
+    let cures = |kind, pieces, trigger_len| {
+        let hold = Hold {
+            pieces,
+            trigger_len,
+            ..hold()
+        };
+        let found = finding(kind, Some(Protocol::Http), hold);
+        let mut cures: Vec<_> = found.recipes(80).map(|recipe| recipe.cure.name()).collect();
+        cures.dedup();
+        cures
+    };
+    let written_apart = cures(Kind::WriteWriteRead, Pieces::OneMessage, 100);
+    assert_eq!(written_apart, ["write once", "no delay"]);
+    let two_answers = cures(Kind::WriteWriteRead, Pieces::Pipelined, 100);
+    assert_eq!(two_answers, ["no delay"]);
+    let window = cures(Kind::SlowStartDelayedAck, Pieces::Unknown, MSS);
+    assert_eq!(window, [""; 0]);
+}
