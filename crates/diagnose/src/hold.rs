@@ -6,11 +6,11 @@
 //! capture point and sender after the release. The time from trigger to held segment is how long
 //! the sender waited.
 
-use tinygram_wire::decode::Segment;
+use tinygram_wire::decode::{Head, Segment};
 
 use crate::flow::half::{Half, LATE_NS, Mark, Resent};
 use crate::odds::FINEST_NS;
-use crate::vocabulary::Pieces;
+use crate::vocabulary::{Pieces, Timeout};
 
 /// A segment that left when something released it.
 #[derive(Clone, Debug)]
@@ -67,6 +67,34 @@ pub struct Hold {
     pub pieces: Pieces,
     /// Short segments that this sender had sent while small data was unacknowledged.
     pub(crate) defied: u32,
+    /// The first bytes of the trigger, if they are known.
+    pub(crate) trigger_head: Head,
+    /// The short segment whose acknowledgment was waited for, if full ones left behind it.
+    pub(crate) behind: Option<Box<Behind>>,
+    /// Whether the congestion window was small because a retransmission timeout had passed.
+    pub(crate) timeout: Timeout,
+}
+
+/// A short segment, and full ones behind it. By Minshall's rule the next short one waits for the
+/// acknowledgment of that short one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Behind {
+    /// The frame of the short segment.
+    pub(crate) frame: u64,
+    /// Its length, in bytes.
+    pub(crate) len: u32,
+    /// The frame of the last full segment behind it.
+    pub(crate) full: u64,
+}
+
+impl Behind {
+    fn of(sender: &Half) -> Box<Self> {
+        Box::new(Self {
+            frame: sender.short.sent.frame,
+            len: sender.short.len,
+            full: sender.sent.frame,
+        })
+    }
 }
 
 /// What a pause before new data looks like.
@@ -179,6 +207,9 @@ pub(crate) fn pause(
             fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
             pieces: Pieces::Unknown,
             defied: sender.tally.defied,
+            trigger_head: sender.head,
+            behind: short_before_full(sender, mss),
+            timeout: timeout_before(sender, segment, mss),
         }),
         None if segment.payload < mss
             && exact.is_some()
@@ -238,7 +269,35 @@ fn behind_a_short_one(
         fresh: false,
         pieces: Pieces::Unknown,
         defied: sender.tally.defied,
+        trigger_head: Head::default(),
+        behind: Some(Behind::of(sender)),
+        timeout: Timeout::No,
     })
+}
+
+/// What leaves so late after the peer's data may have been sent before, and lost on its way to the capture point.
+/// A sender whose window has begun with two segments has one of a single segment only behind a timeout.
+fn timeout_before(sender: &Half, segment: &Segment, mss: u32) -> Timeout {
+    let least_ns = match sender.restarted {
+        true => RTO_NS,
+        false => STANDARD_RTO_NS,
+    };
+    let asked_ns = sender.asked_ns(segment.ack).filter(|&at_ns| at_ns > 0);
+    let late = asked_ns.is_some_and(|at_ns| sender.sent.time_ns - at_ns >= least_ns);
+    match late {
+        true if sender.restarted && sender.peak_opening >= 2 * mss => Timeout::Yes,
+        true => Timeout::Perhaps,
+        false => Timeout::No,
+    }
+}
+
+/// Returns the short segment that left before the full trigger and was acknowledged after it.
+fn short_before_full(sender: &Half, mss: u32) -> Option<Box<Behind>> {
+    let one = &sender.short;
+    let waited_for = sender.last_len >= mss
+        && one.sent.frame < sender.sent.frame
+        && one.acked.frame > sender.sent.frame;
+    waited_for.then(|| Behind::of(sender))
 }
 
 /// Returns a segment that nothing released but the sender's own clock, one retransmission timeout after
@@ -300,6 +359,9 @@ pub(crate) fn timer_pause(
         fresh: false,
         pieces: Pieces::OneMessage,
         defied: 0,
+        trigger_head: sender.head,
+        behind: None,
+        timeout: Timeout::No,
     })
 }
 

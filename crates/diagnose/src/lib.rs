@@ -31,5 +31,5 @@ pub use parameters::{Filter, Parameters};
 pub use report::{CapturePoint, ConnectionReport, Direction, Report, Summary, Unseen};
 pub use sight::{Dominant, Sight, Stamps};
 pub use vocabulary::{
-    Advice, Case, Cost, Kind, Obstacle, Pieces, Protocol, Side, Tier, Verdict, recipes,
+    Advice, Case, Cost, Kind, Obstacle, Pieces, Protocol, Side, Tier, Timeout, Verdict, recipes,
 };

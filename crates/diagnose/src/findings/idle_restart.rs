@@ -7,7 +7,7 @@ use tinygram_wire::decode::Segment;
 use super::Words;
 use crate::flow::half::{Half, Mark};
 use crate::hold::Hold;
-use crate::vocabulary::ms;
+use crate::vocabulary::{Pieces, Timeout, ms};
 
 /// Returns the pause that ends the first flight after an idle period, if the congestion window
 /// caused it.
@@ -56,8 +56,11 @@ pub(crate) fn pause(
             resent: None,
             chained: false,
             fresh: true,
-            pieces: crate::vocabulary::Pieces::Unknown,
+            pieces: Pieces::Unknown,
             defied: 0,
+            trigger_head: half.head,
+            behind: None,
+            timeout: Timeout::No,
         },
     )
 }

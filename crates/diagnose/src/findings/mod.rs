@@ -15,7 +15,10 @@ use crate::flow::connection::Connection;
 use crate::flow::half::{Half, Mark};
 use crate::hold::Hold;
 use crate::odds::{self, Odds};
-use crate::vocabulary::{Advice, Case, Cost, Kind, Pieces, Protocol, Side, Tier, advice, ms};
+use crate::vocabulary::recipes::{self, Recipe};
+use crate::vocabulary::{
+    Advice, Case, Cost, Cure, Kind, Pieces, Protocol, Side, Tier, Timeout, advice, ms,
+};
 
 /// The texts of a kind, defined in the kind's file.
 pub(crate) struct Words {
@@ -110,6 +113,12 @@ impl Finding {
             true => sender.other(),
             false => sender,
         };
+        let timeout = match kind {
+            Kind::SlowStartDelayedAck => {
+                slow_start_delayed_ack::timeout(hold, &connection.halves[from])
+            }
+            _ => Timeout::No,
+        };
         Self {
             kind,
             connection: connection.id,
@@ -121,7 +130,10 @@ impl Finding {
             tier,
             pieces: hold.pieces,
             protocol: connection.protocol(),
-            facts: Facts::Hold(hold.clone()),
+            facts: Facts::Hold(Hold {
+                timeout,
+                ..hold.clone()
+            }),
         }
     }
 
@@ -173,19 +185,42 @@ impl Finding {
         }
     }
 
+    /// Returns how to make the change in programs that play the role of the blamed side.
+    pub fn recipes(&self, server_port: u16) -> impl Iterator<Item = &'static Recipe> {
+        let case = self.case();
+        let advice = Advice::of(&case);
+        let advised: Vec<Cure> = advice.by(self.blame).map(|step| step.cure).collect();
+        // What sends a file's header with the file does nothing for what is encrypted.
+        let one_write = case.pieces == Pieces::OneMessage && case.protocol != Some(Protocol::Tls);
+        recipes::for_program(server_port, case.protocol, self.blame).filter(move |recipe| {
+            advised.contains(&recipe.cure) && (recipe.cure != Cure::WriteOnce || one_write)
+        })
+    }
+
     fn case(&self) -> Case {
-        let (flight, mss, held) = self
-            .hold()
-            .map_or((0, 0, 0), |h| (h.flight, h.mss, h.held_len));
-        Case {
-            kind: self.kind,
-            sender: self.sender,
+        let case = Case {
             blame: self.blame,
             pieces: self.pieces,
             protocol: self.protocol,
-            flight,
-            mss,
-            held,
+            ..Case::new(self.kind, self.sender)
+        };
+        let Some(hold) = self.hold() else {
+            return case;
+        };
+        let (trigger, first): (_, &[u8]) = match &hold.behind {
+            Some(behind) => (behind.len, &[]),
+            None => (hold.trigger_len, &hold.trigger_head),
+        };
+        let protocol = self.protocol.map(|protocol| protocol.within(first));
+        Case {
+            protocol,
+            begun: protocol.and_then(|protocol| protocol.is_begun_by(first)),
+            trigger,
+            flight: hold.flight,
+            mss: hold.mss,
+            held: hold.held_len,
+            timeout: hold.timeout,
+            ..case
         }
     }
 
@@ -212,17 +247,60 @@ fn cost_ns(kind: Kind, hold: &Hold, rtt_ns: i64) -> i64 {
 /// Returns what a sender does whose second piece waits for the ACK of the first.
 fn pieces_habit(hold: &Hold) -> String {
     let (first, second) = (hold.trigger_len, hold.held_len);
-    match hold.pieces {
-        Pieces::Pipelined => {
+    match (hold.pieces, &hold.behind) {
+        (Pieces::Pipelined, _) => {
             format!("has two messages in flight ({first} + {second} bytes), and the second waits")
         }
-        Pieces::OneMessage | Pieces::Unknown => {
+        (Pieces::OneMessage | Pieces::Unknown, Some(behind)) => format!(
+            "holds the last {second} bytes until a short segment of {} is acknowledged",
+            behind.len
+        ),
+        (Pieces::OneMessage | Pieces::Unknown, None) => {
             format!("writes {first} + {second} bytes separately and waits")
         }
     }
 }
 
-/// Returns the sentences that every release by a late ACK shares.
+/// Returns the sentences about what was held behind data of any length.
+fn pieces_evidence(finding: &Finding) -> Vec<String> {
+    let Some(hold) = finding.hold() else {
+        return Vec::new();
+    };
+    let (sender, len, frame, mss) = (
+        finding.sender,
+        hold.trigger_len,
+        hold.trigger.frame,
+        hold.mss,
+    );
+    if let Some(behind) = &hold.behind {
+        let first = format!(
+            "The {sender} sent {} bytes (frame {}), less than one segment of {mss}, then full segments \
+             (the last: frame {}), and nothing after them.",
+            behind.len, behind.frame, behind.full
+        );
+        let mut said = release_evidence(finding, first);
+        said.push(
+            "By Minshall's rule a short segment waits until the short one before it is acknowledged."
+                .to_owned(),
+        );
+        return said;
+    }
+    let first = match len {
+        _ if len < mss => format!(
+            "The {sender} sent {len} bytes (frame {frame}), less than one segment of {mss}, and nothing after them."
+        ),
+        _ if len.is_multiple_of(mss) => format!(
+            "The {sender} sent full segments of {mss} bytes (the last: frame {frame}), and nothing after them."
+        ),
+        _ => format!(
+            "The {sender} sent {len} bytes (frame {frame}), which end in less than one segment of {mss}, and \
+             nothing after them."
+        ),
+    };
+    release_evidence(finding, first)
+}
+
+/// Returns the sentences that every release by an ACK shares.
 fn release_evidence(finding: &Finding, first: String) -> Vec<String> {
     let Some(hold) = finding.hold() else {
         return Vec::new();
@@ -231,6 +309,12 @@ fn release_evidence(finding: &Finding, first: String) -> Vec<String> {
     let mut said = vec![first];
     if let Some(release) = hold.release {
         said.push(match hold.resent {
+            None if finding.kind == Kind::NagleRoundTrip => format!(
+                "The {receiver}'s ACK (frame {}) came {} after frame {}, as fast as the path allows.",
+                release.frame,
+                ms(hold.ack_wait_ns),
+                hold.trigger.frame
+            ),
             None => format!(
                 "The {receiver}'s ACK (frame {}) came {} after it: a delayed ACK.",
                 release.frame,

@@ -1,7 +1,7 @@
 //! A short segment held for a round trip although nobody delayed an ACK: on a long path Nagle's
 //! algorithm alone costs every message of two writes one more round trip (RFC 896).
 
-use super::{Words, release_evidence};
+use super::Words;
 use crate::flow::half::Half;
 use crate::hold::Hold;
 
@@ -45,16 +45,9 @@ pub(super) static WORDS: Words = Words {
         None => String::new(),
     },
     evidence: |f| {
-        let Some(h) = f.hold() else { return Vec::new() };
-        let mut said = release_evidence(
-            f,
-            format!(
-                "The {} sent {} bytes (frame {}), less than one segment of {}, and nothing after them.",
-                f.sender, h.trigger_len, h.trigger.frame, h.mss
-            ),
-        );
+        let mut said = super::pieces_evidence(f);
         said.push(format!(
-            "Nobody delayed the ACK: the path is that long. The {} answered after the held bytes.",
+            "The wait was one round trip of the path, and the {} answered after the held bytes.",
             f.sender.other()
         ));
         said

@@ -4,16 +4,28 @@
 use super::{Words, release_evidence};
 use crate::flow::half::Half;
 use crate::hold::Hold;
+use crate::vocabulary::Timeout;
 
 pub(super) fn is(hold: &Hold, half: &Half) -> bool {
-    let begins = hold.fresh
-        && (half.grew_from_one() || began_with_one(hold, half))
-        && hold.flight < 4 * hold.mss;
     hold.release.is_some()
-        && (begins || begins_again(hold, half))
+        && (begins(hold, half) || begins_again(hold, half))
         && hold.held_len >= hold.mss
         && hold.trigger_len.is_multiple_of(hold.mss)
         && hold.room >= hold.held_len
+}
+
+/// Returns whether a retransmission timeout had made the window small.
+pub(super) fn timeout(hold: &Hold, half: &Half) -> Timeout {
+    match begins(hold, half) {
+        true if hold.flight > hold.mss => Timeout::No,
+        false if half.tally.retransmitted > 0 => Timeout::Yes,
+        _ => hold.timeout,
+    }
+}
+
+/// The first flight, under a small initial window.
+fn begins(hold: &Hold, half: &Half) -> bool {
+    hold.fresh && (half.grew_from_one() || began_with_one(hold, half)) && hold.flight < 4 * hold.mss
 }
 
 /// After a retransmission timeout the window is one segment again (RFC 5681, section 3.1). One
@@ -31,22 +43,40 @@ fn began_with_one(hold: &Hold, half: &Half) -> bool {
 
 pub(super) static WORDS: Words = Words {
     habit: |f| match f.hold() {
+        Some(h) if h.timeout == Timeout::Yes => {
+            "goes on with one full segment after a retransmission timeout, \
+             which the other side acknowledges late"
+                .to_owned()
+        }
         Some(h) => format!(
-            "starts with {} full segment(s), which the other side acknowledges late",
-            h.flight.div_ceil(h.mss)
+            "starts with {}, which the other side acknowledges late",
+            full_segments(h)
         ),
         None => String::new(),
     },
     evidence: |f| {
         let Some(h) = f.hold() else { return Vec::new() };
+        let why = match h.timeout {
+            Timeout::Yes => {
+                "stopped: its window was one segment again after a retransmission timeout"
+            }
+            Timeout::No | Timeout::Perhaps => "had no window for more",
+        };
         release_evidence(
             f,
             format!(
-                "The {} sent {} full segment(s) (last: frame {}) and had no window for more.",
+                "The {} sent {} (last: frame {}) and {why}.",
                 f.sender,
-                h.flight.div_ceil(h.mss),
+                full_segments(h),
                 h.trigger.frame
             ),
         )
     },
 };
+
+fn full_segments(hold: &Hold) -> String {
+    match hold.flight.div_ceil(hold.mss) {
+        1 => "one full segment".to_owned(),
+        more => format!("{more} full segments"),
+    }
+}

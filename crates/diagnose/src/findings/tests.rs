@@ -2,6 +2,9 @@
 
 use super::*;
 use crate::flow::half::tests::{changed, opened_with};
+use crate::hold::Behind;
+use crate::vocabulary::Timeout;
+use tinygram_wire::decode::Head;
 
 const MSS: u32 = 1000;
 const MS: i64 = 1_000_000;
@@ -37,6 +40,9 @@ pub(crate) fn hold() -> Hold {
         in_parts_ns: 0,
         pieces: Pieces::Unknown,
         defied: 0,
+        trigger_head: Head::default(),
+        behind: None,
+        timeout: Timeout::No,
     }
 }
 
@@ -402,4 +408,127 @@ fn options_and_ipv6_add_to_the_headers() {
     assert_eq!(overhead(v4, true), percent(90, 96));
     assert_eq!(overhead(v6, false), percent(98, 104));
     assert_eq!(overhead(v6, true), percent(110, 116));
+}
+
+fn finding(kind: Kind, protocol: Option<Protocol>, hold: Hold) -> Finding {
+    Finding {
+        kind,
+        connection: 0,
+        sender: Side::Server,
+        blame: Side::Server,
+        frames: Vec::new(),
+        start_ns: 0,
+        cost_ns: 0,
+        tier: Tier::Certain,
+        pieces: hold.pieces,
+        protocol,
+        facts: Facts::Hold(hold),
+    }
+}
+
+/// Behind a prompt ACK nothing is said of a delayed one.
+#[test]
+fn a_prompt_ack_is_not_called_delayed() {
+    let said = |kind| finding(kind, None, hold()).evidence().join(" ");
+    let prompt = said(Kind::NagleRoundTrip);
+    assert!(prompt.contains("as fast as the path allows") && !prompt.contains("a delayed ACK"));
+    assert!(said(Kind::WriteWriteRead).contains("a delayed ACK"));
+}
+
+/// A full segment is not said to be less than one: the short one before it is.
+#[test]
+fn the_short_segment_is_the_one_that_is_named() {
+    let behind = Behind {
+        frame: 7,
+        len: 5,
+        full: 8,
+    };
+    let full = Hold {
+        trigger: mark(8, 0),
+        trigger_len: MSS,
+        flight: MSS + 5,
+        ..hold()
+    };
+    let minshall = Hold {
+        behind: Some(Box::new(behind)),
+        ..full.clone()
+    };
+    let found = finding(Kind::NagleRoundTrip, Some(Protocol::Pop3), minshall);
+    let first = &found.evidence()[0];
+    assert!(
+        first.contains("5 bytes (frame 7), less than one segment of 1000"),
+        "{first}"
+    );
+    assert!(found.evidence().join(" ").contains("Minshall's rule"));
+    assert!(found.habit().contains("a short segment of 5"));
+    // The first bytes of the short one are not known, and those of the full one tell nothing of it.
+    assert!(found.advice().to_string().contains("status line"));
+    for (trigger_len, says) in [
+        (MSS, "full segments of 1000"),
+        (2 * MSS + 1, "which end in"),
+    ] {
+        let alone = Hold {
+            trigger_len,
+            ..full.clone()
+        };
+        let said = finding(Kind::NagleRoundTrip, None, alone).evidence();
+        assert!(said[0].contains(says), "{said:?}");
+    }
+}
+
+/// One segment after a loss is no initial window; one that comes late may be none.
+#[test]
+fn a_window_after_a_timeout_is_no_initial_one() {
+    let lost = changed(opened_with([4, 8, 16, 0]), |half| {
+        half.tally.retransmitted = 1;
+    });
+    let one = Hold {
+        trigger_len: MSS,
+        flight: MSS,
+        held_len: MSS,
+        fresh: false,
+        more_ready: true,
+        pushed: false,
+        ..hold()
+    };
+    assert_eq!(classify(&one, &lost), Some(Kind::SlowStartDelayedAck));
+    assert_eq!(slow_start_delayed_ack::timeout(&one, &lost), Timeout::Yes);
+    let first = Hold {
+        fresh: true,
+        ..one.clone()
+    };
+    let from_one = opened_with([1, 2, 2, 0]);
+    for timeout in [Timeout::No, Timeout::Perhaps] {
+        let first = Hold {
+            timeout,
+            ..first.clone()
+        };
+        assert_eq!(slow_start_delayed_ack::timeout(&first, &from_one), timeout);
+    }
+    let timeout = Timeout::Yes;
+    let found = finding(Kind::SlowStartDelayedAck, None, Hold { timeout, ..one });
+    assert!(found.evidence()[0].contains("after a retransmission timeout"));
+    assert!(found.habit().contains("after a retransmission timeout"));
+}
+
+/// Recipes are for what is advised, and for programs that play the part.
+#[test]
+fn recipes_do_what_is_advised() {
+    let cures = |kind, pieces, trigger_len| {
+        let hold = Hold {
+            pieces,
+            trigger_len,
+            ..hold()
+        };
+        let found = finding(kind, Some(Protocol::Http), hold);
+        let mut cures: Vec<_> = found.recipes(80).map(|recipe| recipe.cure.name()).collect();
+        cures.dedup();
+        cures
+    };
+    let written_apart = cures(Kind::WriteWriteRead, Pieces::OneMessage, 100);
+    assert_eq!(written_apart, ["write once", "no delay"]);
+    let two_answers = cures(Kind::WriteWriteRead, Pieces::Pipelined, 100);
+    assert_eq!(two_answers, ["no delay"]);
+    let window = cures(Kind::SlowStartDelayedAck, Pieces::Unknown, MSS);
+    assert_eq!(window, [""; 0]);
 }

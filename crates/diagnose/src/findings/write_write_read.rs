@@ -1,7 +1,7 @@
 //! Two writes, then a read: the second write is held until the first is acknowledged, and the peer,
 //! which has half a message and nothing to answer, delays that ACK (RFC 896 meets RFC 813).
 
-use super::{Words, release_evidence};
+use super::Words;
 use crate::flow::half::Half;
 use crate::hold::Hold;
 
@@ -14,14 +14,5 @@ pub(super) static WORDS: Words = Words {
         Some(h) => super::pieces_habit(h),
         None => String::new(),
     },
-    evidence: |f| {
-        let Some(h) = f.hold() else { return Vec::new() };
-        release_evidence(
-            f,
-            format!(
-                "The {} sent {} bytes (frame {}), less than one segment of {}, and nothing after them.",
-                f.sender, h.trigger_len, h.trigger.frame, h.mss
-            ),
-        )
-    },
+    evidence: super::pieces_evidence,
 };

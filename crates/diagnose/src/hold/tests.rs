@@ -50,6 +50,39 @@ fn after(half: &Half, at_ns: i64) -> &'static str {
     ))
 }
 
+/// A first answer that comes a second after its question, or one after idleness 200 ms after it, may have been
+/// sent before.
+#[test]
+fn what_comes_late_may_have_been_lost_before() {
+    let timeout = |restarted, peak_opening, asked_ago_ns: i64| {
+        let half = changed(acknowledged(), |half| {
+            half.restarted = restarted;
+            half.peak_opening = peak_opening;
+            half.sent.time_ns += 5000 * MS;
+            half.release.mark.time_ns += 5000 * MS;
+            half.hear(&data(1, 9), half.sent.time_ns - asked_ago_ns);
+            half.peer_spoke = false;
+        });
+        let segment = Segment {
+            ack: 10,
+            ..data(101, 200)
+        };
+        match pause(&half, None, None, &segment, mark(3, 5040 * MS), MSS) {
+            Pause::Held(hold) => hold.timeout,
+            _ => panic!("it was held"),
+        }
+    };
+    let (no, perhaps) = (Timeout::No, Timeout::Perhaps);
+    let first = |ms| timeout(false, 2 * MSS, ms * MS);
+    assert_eq!((first(999), first(1000)), (no, perhaps));
+    let later = |peak_opening, ms| timeout(true, peak_opening, ms * MS);
+    assert_eq!(
+        (later(2 * MSS, 199), later(2 * MSS, 200)),
+        (no, Timeout::Yes)
+    );
+    assert_eq!(later(2 * MSS - 1, 200), perhaps);
+}
+
 #[test]
 fn what_leaves_upon_a_late_ack_was_held() {
     let half = acknowledged();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Case, Cure, Kind, Pieces, Side};
+use super::{Case, Cure, Kind, Pieces, Protocol, Side, Timeout};
 
 /// The steps that help, those of least effort first; for both ends if both can do something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +57,7 @@ impl Advice {
     #[must_use]
     pub fn of(case: &Case) -> Self {
         let mut steps = senders(case);
+        steps.extend(without_interim_answer(case));
         if case.kind.waits_for_delayed_ack() {
             steps.extend(receivers(case));
         }
@@ -110,7 +111,14 @@ pub(crate) fn headline(case: &Case) -> String {
         Kind::ShortInitialSegment => {
             format!("a larger initial window on the {sender}, and a full first segment")
         }
-        Kind::SlowStartDelayedAck => format!("a larger initial window on the {sender}"),
+        Kind::SlowStartDelayedAck => match case.timeout {
+            Timeout::No => format!("a larger initial window on the {sender}"),
+            Timeout::Perhaps => format!(
+                "immediate ACKs on the {}, or a larger initial window on the {sender}",
+                sender.other()
+            ),
+            Timeout::Yes => format!("immediate ACKs on the {}, or less loss", sender.other()),
+        },
         Kind::SmallBuffer => format!(
             "a larger buffer on the {blame}; {}",
             nodelay_and_buffer(case)
@@ -187,6 +195,7 @@ fn senders(case: &Case) -> Vec<Step> {
                 "write header and body together so that the first segment is full",
             ),
         ],
+        Kind::SlowStartDelayedAck if case.timeout == Timeout::Yes => Vec::new(),
         Kind::SlowStartDelayedAck => {
             vec![step(
                 Cure::InitialWindow,
@@ -210,7 +219,12 @@ fn senders(case: &Case) -> Vec<Step> {
         Kind::CorkHeld => vec![step(
             Cure::WriteOnce,
             Effort::OneLine,
-            "end each message: TCP_CORK off, or send its last piece without MSG_MORE (nginx: tcp_nodelay on with tcp_nopush)",
+            match (case.protocol, side) {
+                (Some(Protocol::Http), Side::Server) => {
+                    "end each message: TCP_CORK off, or send its last piece without MSG_MORE (nginx: tcp_nodelay on with tcp_nopush)"
+                }
+                _ => "end each message: TCP_CORK off, or send its last piece without MSG_MORE",
+            },
         )],
         Kind::TinygramFlood => vec![step(
             Cure::WriteOnce,
@@ -218,19 +232,52 @@ fn senders(case: &Case) -> Vec<Step> {
             "gather what is written between two waits and write it once (a buffered stream flushed when the program blocks, MSG_MORE, or autocorking)",
         )],
     };
-    let by_policy = matches!(
-        case.kind,
-        Kind::WriteWriteRead | Kind::NagleRoundTrip | Kind::OddFullShortFinal | Kind::TinygramFlood
-    );
-    if let Some(protocol) = case.protocol.filter(|_| by_policy) {
-        let effort = match protocol.has_setting() {
-            true => Effort::ProgramSetting,
-            false => Effort::OneLine,
-        };
-        let text = format!("{protocol}: {}", protocol.remedy(side));
-        steps.insert(0, step(Cure::NoDelay, effort, &text));
-    }
+    let known = protocols(case);
+    steps.splice(0..0, known);
     steps
+}
+
+/// Returns what is known to help with the protocol.
+fn protocols(case: &Case) -> Vec<Step> {
+    let fits = |cure| match case.kind {
+        Kind::WriteWriteRead | Kind::NagleRoundTrip | Kind::TinygramFlood => true,
+        // The message is written whole.
+        Kind::OddFullShortFinal => cure == Cure::NoDelay,
+        _ => false,
+    };
+    let Some(protocol) = case.protocol else {
+        return Vec::new();
+    };
+    let effort = match protocol.has_setting() {
+        true => Effort::ProgramSetting,
+        false => Effort::OneLine,
+    };
+    let remedies = protocol.remedies(case).filter(|remedy| fits(remedy.cure));
+    remedies
+        .map(|remedy| Step {
+            side: case.sender,
+            cure: remedy.cure,
+            effort,
+            text: format!("{protocol}: {}", remedy.text),
+        })
+        .collect()
+}
+
+/// A server that answers twice may have been asked to say first that it will take the body (RFC
+/// 9110, section 10.1.1).
+fn without_interim_answer(case: &Case) -> Option<Step> {
+    let answers = case.kind.is_stall()
+        && case.sender == Side::Server
+        && case.protocol == Some(Protocol::Http)
+        && case.pieces == Pieces::Pipelined;
+    answers.then(|| Step {
+        side: Side::Client,
+        cure: Cure::Gather,
+        effort: Effort::OneLine,
+        text: "HTTP: if the first answer is `100 Continue`, do not send `Expect: 100-continue` \
+               (curl: -H 'Expect:')"
+            .to_owned(),
+    })
 }
 
 fn buffer(case: &Case) -> Step {
@@ -289,6 +336,17 @@ fn caution(case: &Case) -> Option<&'static str> {
             "The message is written whole, and Nagle's original rule still holds its tail; a stack with \
              Minshall's form (Linux) needs nothing",
         ),
+        Kind::SlowStartDelayedAck => match case.timeout {
+            Timeout::No => None,
+            Timeout::Perhaps => Some(
+                "The data came so late that its first segments may have been lost before. If a retransmission \
+                 timeout has cut the window to one segment, a larger initial window does not help",
+            ),
+            Timeout::Yes => Some(
+                "A retransmission timeout had cut the window to one segment (RFC 5681, section 3.1): a larger \
+                 initial window does not help. What helps is less loss",
+            ),
+        },
         Kind::TinygramFlood => Some("TCP_NODELAY is what makes a flood and not what cures it"),
         _ => None,
     }
@@ -342,6 +400,138 @@ mod tests {
     fn a_prompt_ack_cannot_come_earlier() {
         let advice = Advice::of(&Case::new(Kind::NagleRoundTrip, Side::Client));
         assert_eq!(advice.by(Side::Server).count(), 0);
+    }
+
+    fn texts(case: &Case) -> Vec<String> {
+        let advice = Advice::of(case);
+        advice.by(case.sender).map(|s| s.text.clone()).collect()
+    }
+
+    fn case(kind: Kind, sender: Side, protocol: Protocol, pieces: Pieces) -> Case {
+        Case {
+            protocol: Some(protocol),
+            pieces,
+            ..Case::new(kind, sender)
+        }
+    }
+
+    /// A larger initial window is of no use where the window is what a timeout has left of it.
+    #[test]
+    fn behind_a_timeout_no_initial_window_is_raised() {
+        let mut case = Case::new(Kind::SlowStartDelayedAck, Side::Server);
+        let raises = |case: &Case| {
+            let advice = Advice::of(case);
+            advice.steps.iter().any(|s| s.cure == Cure::InitialWindow)
+        };
+        assert!(raises(&case) && Advice::of(&case).caution.is_none());
+        case.timeout = Timeout::Perhaps;
+        assert!(raises(&case) && Advice::of(&case).caution.is_some());
+        case.timeout = Timeout::Yes;
+        assert!(!raises(&case) && Advice::of(&case).caution.is_some());
+        assert!(!headline(&case).contains("initial window"));
+    }
+
+    /// What sends small segments at once, or is about a handshake, is no cure of a flood.
+    #[test]
+    fn no_cure_of_another_illness_is_advised_against_a_flood() {
+        for protocol in Protocol::ALL {
+            for sender in [Side::Client, Side::Server] {
+                let flood = case(Kind::TinygramFlood, sender, protocol, Pieces::OneMessage);
+                for text in texts(&flood) {
+                    assert!(!text.contains("NODELAY"), "{text}");
+                    assert!(!text.contains("key exchange"), "{text}");
+                    assert!(!text.contains("handshake"), "{text}");
+                }
+            }
+        }
+        let flood = |protocol| {
+            case(
+                Kind::TinygramFlood,
+                Side::Client,
+                protocol,
+                Pieces::OneMessage,
+            )
+        };
+        assert_eq!(texts(&flood(Protocol::Smb)).len(), 1);
+        assert!(texts(&flood(Protocol::Vnc))[0].contains("pointer events"));
+    }
+
+    /// Header and body are written together only where a header was seen; two answers are no header
+    /// and body.
+    #[test]
+    fn a_header_is_written_with_its_body_where_there_is_one() {
+        let http = |sender, pieces, begun| {
+            let case = case(Kind::WriteWriteRead, sender, Protocol::Http, pieces);
+            texts(&Case { begun, ..case }).join("; ")
+        };
+        let together = "header and body";
+        assert!(http(Side::Server, Pieces::OneMessage, Some(true)).contains(together));
+        let else_than_a_header = http(Side::Client, Pieces::Unknown, Some(false));
+        assert!(!else_than_a_header.contains("HTTP"), "{else_than_a_header}");
+        let two = http(Side::Server, Pieces::Pipelined, Some(true));
+        assert!(!two.contains(together), "{two}");
+        let two = case(
+            Kind::WriteWriteRead,
+            Side::Server,
+            Protocol::Http,
+            Pieces::Pipelined,
+        );
+        let clients = Advice::of(&two);
+        assert!(clients.by(Side::Client).any(|s| s.text.contains("Expect")));
+        let odd = case(
+            Kind::OddFullShortFinal,
+            Side::Server,
+            Protocol::Http,
+            Pieces::Unknown,
+        );
+        assert!(texts(&odd).iter().all(|text| !text.contains("HTTP")));
+    }
+
+    #[test]
+    fn a_mails_final_dot_is_three_or_five_bytes() {
+        let mail = |held, begun| {
+            let case = case(
+                Kind::WriteWriteRead,
+                Side::Client,
+                Protocol::Smtp,
+                Pieces::Unknown,
+            );
+            texts(&Case {
+                held,
+                begun,
+                ..case
+            })
+            .join("; ")
+        };
+        assert!(mail(5, Some(false)).contains("final dot"));
+        assert!(!mail(617, Some(false)).contains("SMTP"));
+        assert!(mail(30, Some(true)).contains("pipelined commands"));
+    }
+
+    /// Whole requests in flight have no header of their own to write them with.
+    #[test]
+    fn whole_requests_are_not_put_together_from_header_and_pdu() {
+        let requests = |protocol, trigger| {
+            let case = case(
+                Kind::WriteWriteRead,
+                Side::Client,
+                protocol,
+                Pieces::Pipelined,
+            );
+            texts(&Case { trigger, ..case }).join("; ")
+        };
+        assert!(!requests(Protocol::Modbus, 12).contains("MBAP"));
+        assert!(!requests(Protocol::S7, 31).contains("TPKT"));
+        assert!(requests(Protocol::S7, 31).contains("multi-variable"));
+        assert!(requests(Protocol::S7, 7).contains("COTP frame without data"));
+        assert!(!requests(Protocol::Dns, 30).contains("length and the message"));
+        let torn = case(
+            Kind::WriteWriteRead,
+            Side::Client,
+            Protocol::Modbus,
+            Pieces::OneMessage,
+        );
+        assert!(texts(&torn).iter().any(|text| text.contains("MBAP")));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use super::{Kind, Pieces, Protocol, Side};
+use super::{Kind, Pieces, Protocol, Side, Timeout};
 
 /// The facts on which advice depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,12 @@ pub struct Case {
     pub mss: u32,
     /// Bytes that were held.
     pub held: u32,
+    /// Bytes of the segment before the wait; 0 if unknown.
+    pub trigger: u32,
+    /// Whether the segment before the wait begins a message of the protocol; `None` if unknown.
+    pub begun: Option<bool>,
+    /// Whether a retransmission timeout before had made the congestion window small.
+    pub timeout: Timeout,
 }
 
 impl Case {
@@ -34,6 +40,9 @@ impl Case {
             flight: 0,
             mss: 0,
             held: 0,
+            trigger: 0,
+            begun: None,
+            timeout: Timeout::No,
         }
     }
 }

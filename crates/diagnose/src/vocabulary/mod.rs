@@ -14,6 +14,7 @@ mod protocol;
 pub mod recipes;
 mod side;
 mod tier;
+mod timeout;
 mod verdict;
 
 pub use advice::{Advice, Effort, Step};
@@ -25,4 +26,5 @@ pub use protocol::Protocol;
 pub use recipes::Cure;
 pub use side::Side;
 pub use tier::Tier;
+pub use timeout::Timeout;
 pub use verdict::{Obstacle, Verdict};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Pieces, Side};
+use super::{Case, Cure, Kind, Pieces, Side};
 
 /// The protocol of two programs. For each protocol the table below says how it is recognised, how
 /// long its messages are, and what is known to help.
@@ -140,19 +140,45 @@ impl Protocol {
         }
     }
 
-    /// Returns what is known to help if the `sender` of this protocol holds small segments.
-    #[must_use]
-    pub fn remedy(self, sender: Side) -> &'static str {
-        let [client, server] = self.row().remedies;
-        match sender {
-            Side::Client => client,
-            Side::Server => server,
+    /// Returns whether a segment that begins with these bytes begins what the protocol's remedies
+    /// are about: a message, or of TLS a record of the handshake. `None` if its bytes do not tell.
+    pub(crate) fn is_begun_by(self, bytes: &[u8]) -> Option<bool> {
+        let later_bytes_tell_nothing =
+            matches!(self, Self::OpenSsh | Self::OpenVpn | Self::Rdp | Self::Vnc);
+        if bytes.is_empty() || later_bytes_tell_nothing {
+            return None;
+        }
+        let is_line = match self {
+            Self::Smtp | Self::Ftp => is_reply(bytes) || is_command(bytes),
+            Self::Pop3 => is_command(bytes),
+            Self::Imap => is_tagged(bytes),
+            _ => false,
+        };
+        let application_data = self == Self::Tls && bytes[0] == 23;
+        Some((is_line || self.begins(bytes)) && !application_data)
+    }
+
+    /// Returns the protocol of a message that begins with these bytes, on a connection of this one:
+    /// TLS, where the connection has changed to it (STARTTLS).
+    pub(crate) fn within(self, bytes: &[u8]) -> Self {
+        match !self.begins(bytes) && Self::Tls.begins(bytes) {
+            true => Self::Tls,
+            false => self,
         }
     }
 
-    /// Returns true if the remedy is a setting of the usual program, not a change to its source.
-    #[must_use]
-    pub fn has_setting(self) -> bool {
+    /// Returns what is known to help the sender of a case.
+    pub(crate) fn remedies(self, case: &Case) -> impl Iterator<Item = &'static Remedy> {
+        let [client, server] = self.row().remedies;
+        let all = match case.sender {
+            Side::Client => client,
+            Side::Server => server,
+        };
+        all.iter().filter(move |remedy| (remedy.fits)(case))
+    }
+
+    /// Returns true if the remedies are settings of the usual program, not changes to its source.
+    pub(crate) fn has_setting(self) -> bool {
         matches!(self, Self::OpenVpn | Self::Vnc)
     }
 
@@ -173,7 +199,62 @@ struct Row {
     begins: fn(&[u8]) -> bool,
     length: fn(&[u8]) -> Option<usize>,
     /// For a client that sends, and for a server.
-    remedies: [&'static str; 2],
+    remedies: [&'static [Remedy]; 2],
+}
+
+/// What is known to help in some cases.
+pub(crate) struct Remedy {
+    fits: fn(&Case) -> bool,
+    pub(crate) cure: Cure,
+    pub(crate) text: &'static str,
+}
+
+const fn remedy(fits: fn(&Case) -> bool, cure: Cure, text: &'static str) -> Remedy {
+    Remedy { fits, cure, text }
+}
+
+/// A segment was held, whatever it was.
+fn held(case: &Case) -> bool {
+    case.kind.is_stall()
+}
+
+/// The pieces of one message.
+fn torn(case: &Case) -> bool {
+    held(case) && case.pieces == Pieces::OneMessage
+}
+
+/// Messages of their own.
+fn apart(case: &Case) -> bool {
+    held(case) && case.pieces == Pieces::Pipelined
+}
+
+/// What left first begins a message, or may do so.
+fn begun(case: &Case) -> bool {
+    held(case) && case.begun != Some(false)
+}
+
+fn flood(case: &Case) -> bool {
+    case.kind == Kind::TinygramFlood
+}
+
+fn always(_: &Case) -> bool {
+    true
+}
+
+/// The dot that ends a mail, with or without the line end before it.
+fn final_dot(case: &Case) -> bool {
+    held(case) && [3, 5].contains(&case.held)
+}
+
+/// A TPKT header and the header of a COTP data frame, and nothing else.
+const EMPTY_COTP: u32 = 7;
+
+fn behind_empty_cotp(case: &Case) -> bool {
+    apart(case) && case.trigger == EMPTY_COTP
+}
+
+fn behind_request(case: &Case) -> bool {
+    apart(case) && case.trigger != EMPTY_COTP
 }
 
 /// In the order of [`Protocol`].
@@ -184,8 +265,23 @@ static ROWS: [Row; 25] = [
         begins: |b| be16(b, 2) == Some(0) && be16(b, 4).is_some_and(|n| (2..=254).contains(&n)),
         length: |b| Some(6 + be16(b, 4)?),
         remedies: [
-            "send MBAP header and PDU in one write; libmodbus sets TCP_NODELAY, other masters have an option for it",
-            "an outstation or gateway: ask its vendor for the setting that sends at once (TCP_NODELAY)",
+            &[
+                remedy(
+                    torn,
+                    Cure::WriteOnce,
+                    "send MBAP header and PDU in one write",
+                ),
+                remedy(
+                    held,
+                    Cure::NoDelay,
+                    "libmodbus sets TCP_NODELAY, other masters have an option for it",
+                ),
+            ],
+            &[remedy(
+                held,
+                Cure::NoDelay,
+                "an outstation or gateway: ask its vendor for the setting that sends at once (TCP_NODELAY)",
+            )],
         ],
     },
     Row {
@@ -194,8 +290,16 @@ static ROWS: [Row; 25] = [
         begins: |b| be16(b, 0) == Some(0) && le32(b, 2).is_some_and(|n| n >= 32),
         length: |b| Some(6 + le32(b, 2)?),
         remedies: [
-            "gather the reads of a cycle into one ADS sum command; set TCP_NODELAY in an own client",
-            "the TwinCAT router answers each request for itself: gather them into one ADS sum command; on a Windows client TcpAckFrequency = 1",
+            &[remedy(
+                apart,
+                Cure::Gather,
+                "gather the reads of a cycle into one ADS sum command",
+            )],
+            &[remedy(
+                apart,
+                Cure::Gather,
+                "the TwinCAT router answers each request for itself: let the client gather them into one ADS sum command",
+            )],
         ],
     },
     Row {
@@ -208,8 +312,30 @@ static ROWS: [Row; 25] = [
             Some(10 + user + 2 * user.div_ceil(16))
         },
         remedies: [
-            "a master that confirms and asks again at once writes two frames: let it write both together, or set TCP_NODELAY",
-            "an outstation: ask its vendor for the setting that sends at once (TCP_NODELAY); write the link frames of a fragment together",
+            &[
+                remedy(
+                    apart,
+                    Cure::Gather,
+                    "a master that confirms and asks again at once writes two frames: let it write both together",
+                ),
+                remedy(
+                    torn,
+                    Cure::WriteOnce,
+                    "write the link frames of a fragment together",
+                ),
+            ],
+            &[
+                remedy(
+                    held,
+                    Cure::NoDelay,
+                    "an outstation: ask its vendor for the setting that sends at once (TCP_NODELAY)",
+                ),
+                remedy(
+                    torn,
+                    Cure::WriteOnce,
+                    "write the link frames of a fragment together",
+                ),
+            ],
         ],
     },
     Row {
@@ -218,8 +344,22 @@ static ROWS: [Row; 25] = [
         begins: |b| b.first() == Some(&0x68) && b.get(1).is_some_and(|&n| (4..=253).contains(&n)),
         length: |b| Some(2 + usize::from(*b.get(1)?)),
         remedies: [
-            "write the APDUs of one answer together, or set TCP_NODELAY (lib60870 does)",
-            "an outstation: write the APDUs of one interrogation together, or set TCP_NODELAY",
+            &[
+                remedy(
+                    apart,
+                    Cure::Gather,
+                    "write APDUs that are ready at the same time together",
+                ),
+                remedy(held, Cure::NoDelay, "lib60870 sets TCP_NODELAY"),
+            ],
+            &[
+                remedy(
+                    apart,
+                    Cure::Gather,
+                    "an outstation: write the APDUs of one interrogation together",
+                ),
+                remedy(held, Cure::NoDelay, "lib60870 sets TCP_NODELAY"),
+            ],
         ],
     },
     Row {
@@ -228,8 +368,29 @@ static ROWS: [Row; 25] = [
         begins: |b| b.starts_with(&[0x03, 0x00]) && be16(b, 2).is_some_and(|n| n >= 7),
         length: |b| be16(b, 2),
         remedies: [
-            "send TPKT header and PDU in one write; gather reads into one multi-variable request; Snap7 sets TCP_NODELAY",
-            "a controller: its firmware decides; make the client acknowledge at once",
+            &[
+                remedy(
+                    torn,
+                    Cure::WriteOnce,
+                    "send TPKT header and PDU in one write",
+                ),
+                remedy(
+                    behind_empty_cotp,
+                    Cure::Gather,
+                    "a COTP frame without data (7 bytes) leaves ahead of the request: write both together",
+                ),
+                remedy(
+                    behind_request,
+                    Cure::Gather,
+                    "gather reads into one multi-variable request",
+                ),
+                remedy(held, Cure::NoDelay, "Snap7 sets TCP_NODELAY"),
+            ],
+            &[remedy(
+                held,
+                Cure::QuickAck,
+                "a controller: its firmware decides; make the client acknowledge at once",
+            )],
         ],
     },
     Row {
@@ -238,8 +399,16 @@ static ROWS: [Row; 25] = [
         begins: |b| le16(b, 0).is_some_and(|c| c <= 0x75) && le16(b, 2).is_some_and(|n| n < 4096),
         length: |b| Some(24 + le16(b, 2)?),
         remedies: [
-            "gather reads into one Multiple Service Packet, or set TCP_NODELAY",
-            "an adapter: its firmware decides; make the client acknowledge at once",
+            &[remedy(
+                apart,
+                Cure::Gather,
+                "gather reads into one Multiple Service Packet",
+            )],
+            &[remedy(
+                held,
+                Cure::QuickAck,
+                "an adapter: its firmware decides; make the client acknowledge at once",
+            )],
         ],
     },
     Row {
@@ -253,8 +422,19 @@ static ROWS: [Row; 25] = [
         },
         length: |b| le32(b, 4),
         remedies: [
-            "set TCP_NODELAY; gather the nodes into one Read or subscription",
-            "set TCP_NODELAY in the server's stack; write the chunks of a message together",
+            &[remedy(
+                apart,
+                Cure::Gather,
+                "gather the nodes into one Read or subscription",
+            )],
+            &[
+                remedy(
+                    apart,
+                    Cure::Gather,
+                    "write the chunks of a message together",
+                ),
+                remedy(held, Cure::NoDelay, "set TCP_NODELAY in the server's stack"),
+            ],
         ],
     },
     Row {
@@ -263,8 +443,16 @@ static ROWS: [Row; 25] = [
         begins: |b| be16(b, 0).is_some_and(|n| (14..=1700).contains(&n)),
         length: |b| Some(2 + be16(b, 0)?),
         remedies: [
-            "`socket-flags TCP_NODELAY` in the client's configuration (or pushed by the server); UDP, if the network lets it through",
-            "`socket-flags TCP_NODELAY` in the server's configuration; UDP, if the network lets it through",
+            &[remedy(
+                held,
+                Cure::NoDelay,
+                "`socket-flags TCP_NODELAY` in the client's configuration (or pushed by the server); UDP, if the network lets it through",
+            )],
+            &[remedy(
+                held,
+                Cure::NoDelay,
+                "`socket-flags TCP_NODELAY` in the server's configuration; UDP, if the network lets it through",
+            )],
         ],
     },
     Row {
@@ -273,8 +461,16 @@ static ROWS: [Row; 25] = [
         begins: |b| b.starts_with(b"SSH-"),
         length: |_| None,
         remedies: [
-            "the pieces of a key exchange wait for each other, once a login: keep one connection for many (ControlMaster auto, ControlPersist); a program behind a forwarded port needs TCP_NODELAY, or one write, of its own",
-            "the pieces of a key exchange wait for each other, once a login; a server that goes on so in the session needs a newer version, or its option for TCP_NODELAY",
+            &[remedy(
+                held,
+                Cure::NoDelay,
+                "if this happens once a login, these are pieces of the key exchange: keep one connection for many logins (ControlMaster auto, ControlPersist); a program behind a forwarded port needs TCP_NODELAY, or one write, of its own",
+            )],
+            &[remedy(
+                held,
+                Cure::NoDelay,
+                "if this happens once a login, these are pieces of the key exchange; a server that goes on so in the session needs a newer version, or its option for TCP_NODELAY",
+            )],
         ],
     },
     Row {
@@ -297,8 +493,23 @@ static ROWS: [Row; 25] = [
         },
         length: |_| None,
         remedies: [
-            "let the final dot leave with the body: a larger output buffer in the mail program, or TCP_NODELAY",
-            "answer pipelined commands with one write (RFC 2920, section 3.2)",
+            &[
+                remedy(
+                    final_dot,
+                    Cure::WriteOnce,
+                    "let the final dot leave with the body: a larger output buffer in the mail program",
+                ),
+                remedy(
+                    begun,
+                    Cure::Gather,
+                    "write pipelined commands together (RFC 2920, section 3.1)",
+                ),
+            ],
+            &[remedy(
+                begun,
+                Cure::Gather,
+                "answer pipelined commands with one write (RFC 2920, section 3.2)",
+            )],
         ],
     },
     Row {
@@ -307,8 +518,16 @@ static ROWS: [Row; 25] = [
         begins: |b| b.starts_with(b"+OK") || b.starts_with(b"-ERR"),
         length: |_| None,
         remedies: [
-            "pipeline commands in one write, or set TCP_NODELAY",
-            "write the status line together with the message that follows it, or set TCP_NODELAY",
+            &[remedy(
+                begun,
+                Cure::Gather,
+                "write pipelined commands together",
+            )],
+            &[remedy(
+                begun,
+                Cure::WriteOnce,
+                "write the status line together with the message that follows it",
+            )],
         ],
     },
     Row {
@@ -317,8 +536,16 @@ static ROWS: [Row; 25] = [
         begins: |b| b.starts_with(b"* "),
         length: |_| None,
         remedies: [
-            "write a command whole, literals with LITERAL+ (RFC 7888), or set TCP_NODELAY",
-            "write the untagged lines of an answer together, or set TCP_NODELAY",
+            &[remedy(
+                begun,
+                Cure::WriteOnce,
+                "write a command whole, literals with LITERAL+ (RFC 7888)",
+            )],
+            &[remedy(
+                begun,
+                Cure::WriteOnce,
+                "write the lines of an answer together",
+            )],
         ],
     },
     Row {
@@ -327,8 +554,16 @@ static ROWS: [Row; 25] = [
         begins: |b| b.starts_with(b"USER ") || b.starts_with(b"220"),
         length: |_| None,
         remedies: [
-            "write a command with its line end in one write",
-            "write the lines of an answer together",
+            &[remedy(
+                begun,
+                Cure::WriteOnce,
+                "write a command with its line end in one write",
+            )],
+            &[remedy(
+                begun,
+                Cure::WriteOnce,
+                "write the lines of an answer together",
+            )],
         ],
     },
     Row {
@@ -342,8 +577,16 @@ static ROWS: [Row; 25] = [
         },
         length: |b| Some(5 + be16(b, 3)?),
         remedies: [
-            "set TCP_NODELAY before the handshake; let the library gather the records of a flight (OpenSSL: the handshake's buffering BIO; Go and rustls do)",
-            "set TCP_NODELAY before the handshake; let the library gather the records of a flight (OpenSSL: the handshake's buffering BIO; Java: one flush a flight)",
+            &[remedy(
+                begun,
+                Cure::WriteOnce,
+                "in the handshake, let the library gather the records of a flight (OpenSSL: its buffering BIO; Go and rustls do)",
+            )],
+            &[remedy(
+                begun,
+                Cure::WriteOnce,
+                "in the handshake, let the library gather the records of a flight (OpenSSL: its buffering BIO; Java: one flush a flight)",
+            )],
         ],
     },
     Row {
@@ -366,8 +609,23 @@ static ROWS: [Row; 25] = [
         },
         length: |_| None,
         remedies: [
-            "write header and body together, or set TCP_NODELAY (most libraries have an option)",
-            "write header and body together (a buffered response, or cork around it), or set TCP_NODELAY",
+            &[
+                remedy(
+                    torn,
+                    Cure::WriteOnce,
+                    "write the request at once, header and body",
+                ),
+                remedy(
+                    begun,
+                    Cure::NoDelay,
+                    "most libraries have an option for TCP_NODELAY",
+                ),
+            ],
+            &[remedy(
+                torn,
+                Cure::WriteOnce,
+                "write the answer at once, header and body (a buffered response, or cork around it)",
+            )],
         ],
     },
     Row {
@@ -376,8 +634,15 @@ static ROWS: [Row; 25] = [
         begins: |b| b.starts_with(&[0x03, 0x00]) && be16(b, 2).is_some_and(|n| n >= 7),
         length: |b| be16(b, 2),
         remedies: [
-            "set TCP_NODELAY (FreeRDP does); gather input events into one PDU",
-            "Windows decides; make the client acknowledge at once",
+            &[
+                remedy(held, Cure::NoDelay, "FreeRDP sets TCP_NODELAY"),
+                remedy(flood, Cure::Gather, "gather input events into one PDU"),
+            ],
+            &[remedy(
+                held,
+                Cure::QuickAck,
+                "Windows decides; make the client acknowledge at once",
+            )],
         ],
     },
     Row {
@@ -386,8 +651,16 @@ static ROWS: [Row; 25] = [
         begins: |b| b.starts_with(b"RFB 00"),
         length: |_| None,
         remedies: [
-            "gather pointer events (most viewers have a setting for it); set TCP_NODELAY only where single events wait",
-            "write the rectangles of one update together; a server's deferred-update setting gathers them",
+            &[remedy(
+                always,
+                Cure::Gather,
+                "gather pointer events (most viewers have a setting for it)",
+            )],
+            &[remedy(
+                always,
+                Cure::Gather,
+                "write the rectangles of one update together; a server's deferred-update setting gathers them",
+            )],
         ],
     },
     Row {
@@ -396,8 +669,23 @@ static ROWS: [Row; 25] = [
         begins: |b| b.first().is_some_and(|c| b"*$+-:".contains(c)),
         length: |_| None,
         remedies: [
-            "pipeline the commands with one write a batch; hiredis, Jedis, redis-py and ioredis set TCP_NODELAY",
-            "Redis sets TCP_NODELAY; a proxy in front may not",
+            &[
+                remedy(
+                    always,
+                    Cure::Gather,
+                    "pipeline the commands with one write a batch",
+                ),
+                remedy(
+                    held,
+                    Cure::NoDelay,
+                    "hiredis, Jedis, redis-py and ioredis set TCP_NODELAY",
+                ),
+            ],
+            &[remedy(
+                held,
+                Cure::NoDelay,
+                "Redis sets TCP_NODELAY; a proxy in front may not",
+            )],
         ],
     },
     Row {
@@ -409,8 +697,19 @@ static ROWS: [Row; 25] = [
         },
         length: |b| Some(1 + be32(b, 1)?),
         remedies: [
-            "write Parse, Bind, Execute and Sync together (libpq does); the driver's TCP_NODELAY",
-            "PostgreSQL sets TCP_NODELAY; a pooler in front may not (PgBouncer: tcp_defer_accept does not help, tcp_nodelay does)",
+            &[
+                remedy(
+                    held,
+                    Cure::Gather,
+                    "write Parse, Bind, Execute and Sync together (libpq does)",
+                ),
+                remedy(held, Cure::NoDelay, "the driver's option for TCP_NODELAY"),
+            ],
+            &[remedy(
+                held,
+                Cure::NoDelay,
+                "PostgreSQL sets TCP_NODELAY; a pooler in front may not (PgBouncer: tcp_defer_accept does not help, tcp_nodelay does)",
+            )],
         ],
     },
     Row {
@@ -419,8 +718,23 @@ static ROWS: [Row; 25] = [
         begins: |b| b.len() >= 4 && b[3] < 16 && le24(b, 0).is_some_and(|n| n > 0),
         length: |b| Some(4 + le24(b, 0)?),
         remedies: [
-            "write packet header and body together; the driver's tcpNoDelay option (Connector/J has it on)",
-            "MySQL sets TCP_NODELAY; a proxy in front may not",
+            &[
+                remedy(
+                    torn,
+                    Cure::WriteOnce,
+                    "write packet header and body together",
+                ),
+                remedy(
+                    held,
+                    Cure::NoDelay,
+                    "the driver's tcpNoDelay option (Connector/J has it on)",
+                ),
+            ],
+            &[remedy(
+                held,
+                Cure::NoDelay,
+                "MySQL sets TCP_NODELAY; a proxy in front may not",
+            )],
         ],
     },
     Row {
@@ -432,8 +746,19 @@ static ROWS: [Row; 25] = [
             _ => None,
         },
         remedies: [
-            "the client's option for TCP_NODELAY (Paho, Mosquitto: `set_tcp_nodelay true`); write header and payload together",
-            "the broker's option for TCP_NODELAY (Mosquitto: `set_tcp_nodelay true`)",
+            &[
+                remedy(torn, Cure::WriteOnce, "write header and payload together"),
+                remedy(
+                    held,
+                    Cure::NoDelay,
+                    "the client's option for TCP_NODELAY (Paho, Mosquitto: `set_tcp_nodelay true`)",
+                ),
+            ],
+            &[remedy(
+                held,
+                Cure::NoDelay,
+                "the broker's option for TCP_NODELAY (Mosquitto: `set_tcp_nodelay true`)",
+            )],
         ],
     },
     Row {
@@ -444,8 +769,19 @@ static ROWS: [Row; 25] = [
         },
         length: |b| Some(4 + be24(b, 1)?),
         remedies: [
-            "Samba's client: `socket options = TCP_NODELAY` (its default); compound the requests",
-            "Samba: `socket options = TCP_NODELAY` (its default)",
+            &[
+                remedy(apart, Cure::Gather, "compound the requests"),
+                remedy(
+                    held,
+                    Cure::NoDelay,
+                    "Samba's client: `socket options = TCP_NODELAY` (its default)",
+                ),
+            ],
+            &[remedy(
+                held,
+                Cure::NoDelay,
+                "Samba: `socket options = TCP_NODELAY` (its default)",
+            )],
         ],
     },
     Row {
@@ -454,8 +790,16 @@ static ROWS: [Row; 25] = [
         begins: |b| be16(b, 0).is_some_and(|n| n >= 12),
         length: |b| Some(2 + be16(b, 0)?),
         remedies: [
-            "write the length and the message in one write (RFC 7766, section 8)",
-            "write the length and the message in one write (RFC 7766, section 8)",
+            &[remedy(
+                torn,
+                Cure::WriteOnce,
+                "write the length and the message in one write (RFC 7766, section 8)",
+            )],
+            &[remedy(
+                torn,
+                Cure::WriteOnce,
+                "write the length and the message in one write (RFC 7766, section 8)",
+            )],
         ],
     },
     Row {
@@ -464,8 +808,16 @@ static ROWS: [Row; 25] = [
         begins: |b| b.len() >= 16 && b[..16].iter().all(|&x| x == 0xff),
         length: |b| be16(b, 16),
         remedies: [
-            "the router's software decides; updates that are ready together belong into one write",
-            "the router's software decides; updates that are ready together belong into one write",
+            &[remedy(
+                always,
+                Cure::Gather,
+                "the router's software decides; updates that are ready together belong into one write",
+            )],
+            &[remedy(
+                always,
+                Cure::Gather,
+                "the router's software decides; updates that are ready together belong into one write",
+            )],
         ],
     },
     Row {
@@ -476,11 +828,44 @@ static ROWS: [Row; 25] = [
         },
         length: |b| be16(b, 2),
         remedies: [
-            "the switch: TCP_NODELAY in its OpenFlow agent",
-            "the controller: TCP_NODELAY, or one write for the messages of an event (Ryu, Floodlight, ONOS: option of their channel)",
+            &[remedy(
+                held,
+                Cure::NoDelay,
+                "the switch: TCP_NODELAY in its OpenFlow agent",
+            )],
+            &[
+                remedy(
+                    held,
+                    Cure::NoDelay,
+                    "the controller: TCP_NODELAY (Ryu, Floodlight, ONOS: option of their channel)",
+                ),
+                remedy(
+                    always,
+                    Cure::Gather,
+                    "the controller: write the messages of an event together",
+                ),
+            ],
         ],
     },
 ];
+
+/// Three digits, then a blank, or a hyphen if more lines follow (RFC 5321, section 4.2; RFC 959).
+fn is_reply(b: &[u8]) -> bool {
+    b.len() > 3 && b[..3].iter().all(u8::is_ascii_digit) && b" -".contains(&b[3])
+}
+
+/// Three or four letters, then a blank or the line's end; the first bytes may hold no more.
+fn is_command(b: &[u8]) -> bool {
+    let letters = b.iter().take_while(|c| c.is_ascii_alphabetic()).count();
+    let ends = b.get(letters).is_some_and(|c| b" \r\n".contains(c));
+    (3..=4).contains(&letters) && ends || b.starts_with(b"STARTTLS")
+}
+
+/// IMAP's tag of letters and digits, then a blank (RFC 9051, section 2.2.1).
+fn is_tagged(b: &[u8]) -> bool {
+    let tag = b.iter().take_while(|c| c.is_ascii_alphanumeric()).count();
+    tag > 0 && b.get(tag) == Some(&b' ')
+}
 
 fn be16(b: &[u8], at: usize) -> Option<usize> {
     Some(usize::from(u16::from_be_bytes([
@@ -555,5 +940,28 @@ mod tests {
         );
         assert_eq!(Protocol::Tls.message_len(&[23, 3, 3, 0, 10]), Some(15));
         assert_eq!(Protocol::Tls.message_len(&[99, 3, 3, 0, 10]), None);
+    }
+
+    #[test]
+    fn first_bytes_tell_what_a_remedy_is_about() {
+        let begun = |protocol: Protocol, bytes: &[u8]| protocol.is_begun_by(bytes);
+        assert_eq!(begun(Protocol::Http, b"HTTP/1.1"), Some(true));
+        assert_eq!(begun(Protocol::Http, b"PASS l0m"), Some(false));
+        assert_eq!(begun(Protocol::Http, &[0x81, 0xfe, 2]), Some(false));
+        assert_eq!(begun(Protocol::Http, b""), None);
+        assert_eq!(begun(Protocol::Smtp, b"250 Reci"), Some(true));
+        assert_eq!(begun(Protocol::Smtp, b"RCPT TO:"), Some(true));
+        assert_eq!(begun(Protocol::Smtp, b"Date: Fr"), Some(false));
+        assert_eq!(begun(Protocol::Tls, &[22, 3, 1, 0, 80, 1]), Some(true));
+        assert_eq!(begun(Protocol::Tls, &[23, 3, 3, 0, 80, 1]), Some(false));
+        assert_eq!(begun(Protocol::OpenSsh, &[0, 0, 0, 12, 10, 21]), None);
+    }
+
+    #[test]
+    fn a_connection_that_has_changed_to_tls_speaks_tls() {
+        let record = [23, 3, 3, 0, 250];
+        assert_eq!(Protocol::Smtp.within(&record), Protocol::Tls);
+        assert_eq!(Protocol::Smtp.within(b"250 ok\r\n"), Protocol::Smtp);
+        assert_eq!(Protocol::Smtp.within(b""), Protocol::Smtp);
     }
 }

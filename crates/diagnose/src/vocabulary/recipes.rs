@@ -22,6 +22,9 @@ pub struct Recipe {
 pub enum Cure {
     /// Makes one write of several: the better cure wherever it is possible.
     WriteOnce,
+    /// Makes one message or one write of several messages, which the program must have at the same
+    /// time.
+    Gather,
     /// Sends small segments at once. It is wrong if many small writes follow each other: they
     /// become as many packets.
     NoDelay,
@@ -39,6 +42,7 @@ impl Cure {
     pub fn name(self) -> &'static str {
         match self {
             Self::WriteOnce => "write once",
+            Self::Gather => "gather",
             Self::NoDelay => "no delay",
             Self::QuickAck => "ACK at once",
             Self::Buffer => "buffer",
@@ -49,7 +53,7 @@ impl Cure {
 
 /// Returns the recipes for programs at the `blamed` end of a connection that speak a protocol. The
 /// server's port selects them, unless the bytes show that another protocol is spoken there.
-pub fn for_program(
+pub(crate) fn for_program(
     server_port: u16,
     protocol: Option<Protocol>,
     blamed: Side,
@@ -228,13 +232,16 @@ pub const TABLE: &[Recipe] = &[
         "SMTP",
         Cure::WriteOnce,
         "let the final dot leave with the body: a larger output buffer in the sending mail program",
-        &[25, 587],
+        &[],
     ),
-    recipe(
-        "SSH",
-        Cure::NoDelay,
-        "one connection for many logins (ControlMaster auto, ControlPersist); a program behind a forwarded port needs the option on its own socket",
-        &[22],
+    played(
+        Side::Client,
+        recipe(
+            "SSH",
+            Cure::NoDelay,
+            "one connection for many logins (ControlMaster auto, ControlPersist); a program behind a forwarded port needs the option on its own socket",
+            &[22],
+        ),
     ),
     recipe(
         "Windows registry",
@@ -281,7 +288,8 @@ mod tests {
     fn what_is_spoken_on_a_web_servers_port_decides() {
         assert!(places(80, Some(Protocol::Http), Side::Server).contains(&"nginx"));
         assert!(places(80, None, Side::Server).contains(&"HAProxy"));
-        assert_eq!(places(80, Some(Protocol::OpenSsh), Side::Server), ["SSH"]);
+        assert_eq!(places(80, Some(Protocol::OpenSsh), Side::Client), ["SSH"]);
+        assert_eq!(places(80, Some(Protocol::OpenSsh), Side::Server), [""; 0]);
         assert_eq!(places(80, Some(Protocol::Http), Side::Client), [""; 0]);
         assert_eq!(places(993, Some(Protocol::Tls), Side::Server), [""; 0]);
     }

@@ -342,3 +342,34 @@ fn a_receiver_may_delay_its_acks_for_longer_than_the_sender_waits() {
     let told = slow_receiver(1, "215.1 s . dsack 100").report();
     assert_eq!(found(&told), wwr(1));
 }
+
+/// A server by Minshall's rule, seen beside its client 80 ms away: what it holds waits for its status line and
+/// not for the full segment behind that.
+#[test]
+fn what_is_held_behind_full_segments_waited_for_the_short_one_before_them() {
+    let mut player = Player::new();
+    player.ports[1] = 110;
+    player.play(
+        "0.0   c S
+         80.0  s S.
+         80.1  c .",
+    );
+    for _ in 0..6 {
+        player.later(1000).play(
+            "0.0   c P 9
+             80.0  s P 5
+             80.1  s D 1460
+             80.3  c .
+             160.4 s P 500
+             200.6 c .",
+        );
+    }
+    let report = player.later(1000).play("0.0 c P 6\n80 s P 5").report();
+    let found = report.findings.first().expect("a finding");
+    assert_eq!(found.kind, Kind::NagleRoundTrip);
+    let said = found.evidence();
+    let first = "The server sent 5 bytes (frame 5), less than one segment of 1460, then full segments (the \
+                 last: frame 6), and nothing after them.";
+    assert_eq!(said[0], first);
+    assert!(said[1].contains("as fast as the path allows"), "{said:?}");
+}

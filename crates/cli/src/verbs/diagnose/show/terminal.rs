@@ -353,7 +353,7 @@ fn findings(out: &mut String, plan: &Plan, results: &Results, group: &Group<'_>)
         let _ = writeln!(out, "    {caution}.");
     }
     let port = c.end(Side::Server).port;
-    for recipe in recipes::for_program(port, typical.protocol, typical.blame).take(2) {
+    for recipe in typical.recipes(port).take(2) {
         let _ = writeln!(
             out,
             "    {} ({}): {}",

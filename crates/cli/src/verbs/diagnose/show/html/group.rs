@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tinygram_diagnose::{Side, recipes};
+use tinygram_diagnose::Side;
 use tinygram_report::{Article, Badge, Chart, Entry, Section, Table, Tone};
 
 use super::super::group::{Group, plural, seconds};
@@ -71,7 +71,8 @@ fn advice(group: &Group<'_>) -> Vec<Section> {
         .collect();
     let port = group.connections[0].end(Side::Server).port;
     notes.extend(
-        recipes::for_program(port, typical.protocol, typical.blame)
+        typical
+            .recipes(port)
             .map(|it| format!("{} ({}): {}", it.place, it.cure.name(), code(it.text))),
     );
     if !notes.is_empty() {
