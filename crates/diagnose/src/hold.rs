@@ -160,7 +160,7 @@ pub(crate) fn pause(
     let unaware = match (release.stamp, segment.options.timestamps) {
         (Some(stamp), Some(own)) => sender.echoes_acks && (own.echo.wrapping_sub(stamp) as i32) < 0,
         _ => false,
-    };
+    } || sender.lacks_data_before_release(segment.ack);
     let tolerance_ns = TOLERANCE_NS
         .max(sender_distance_ns.unwrap_or(0) / 2)
         .max(hold_ns / 10);

@@ -419,6 +419,16 @@ impl Half {
         asked.map(|(at_ns, _)| *at_ns)
     }
 
+    /// A segment that acknowledges no more than this left before its sender had got data of the peer that was sent
+    /// before the last acknowledgment, and so before it had got that. Data sent long before was lost.
+    pub(crate) fn lacks_data_before_release(&self, ack: u32) -> bool {
+        let before = |(at_ns, end): &(i64, u32)| {
+            (1..TAIL_NS).contains(&(self.release.mark.time_ns - at_ns))
+                && (ack.wrapping_sub(*end) as i32) < 0
+        };
+        self.peer_data.iter().any(before)
+    }
+
     /// The connection began with a congestion window of one segment that slow start opened: one left
     /// upon nothing, two upon its ACK, and no more than some upon each of the next.
     pub(crate) fn grew_from_one(&self) -> bool {

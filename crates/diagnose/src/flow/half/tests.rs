@@ -506,6 +506,26 @@ fn an_answer_comes_from_who_has_seen_all() {
     assert!(answer(101) && !answer(100) && !answer(99));
 }
 
+/// The peer's data of 5 ms before its ACK came to the sender before the ACK did, unless it was lost.
+#[test]
+fn who_lacks_the_data_before_an_ack_lacks_the_ack() {
+    const MS: i64 = 1_000_000;
+    let lacks = |data_ms: i64, ack| {
+        let mut half = Half::default();
+        let said = Segment {
+            seq: 100,
+            payload: 10,
+            ..data(100, 10)
+        };
+        half.hear(&said, 1000 * MS - data_ms * MS);
+        half.release.mark = mark(2, 1000 * MS);
+        half.lacks_data_before_release(ack)
+    };
+    assert!(lacks(5, 109) && !lacks(5, 110));
+    assert!(lacks(189, 100) && !lacks(190, 100));
+    assert!(!lacks(0, 100) && !lacks(-5, 100));
+}
+
 /// RFC 9293, section 3.8.6.2.1: half of the largest window may always be sent, so it says nothing
 /// about a rule.
 #[test]
