@@ -5,8 +5,6 @@
 //! after the last data, then an accident puts it within w of the release with a probability of
 //! about 2w/T. Over all occasions the number of accidents is a Poisson variable.
 
-use crate::flow::half::saturate;
-
 /// The occasions of one direction, and how close behind the ACK the data left on each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Odds {
@@ -45,7 +43,7 @@ impl Odds {
     /// The ACK of a hit came `wait_ns` after the data before it, and the data `reaction_ns` after the ACK.
     pub(crate) fn came_behind(&mut self, wait_ns: i64, reaction_ns: i64) {
         self.last.rotate_right(1);
-        self.last[0] = [saturate(wait_ns), saturate(reaction_ns)];
+        self.last[0] = [wait_ns, reaction_ns].map(|ns| ns.clamp(0, u32::MAX.into()) as u32);
     }
 
     /// Data left at a time of its own.
