@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::remedies;
 use super::{Case, Cure, Kind, Pieces, Protocol, Side, Timeout};
 
 /// The steps that help, those of least effort first; for both ends if both can do something.
@@ -248,11 +249,11 @@ fn protocols(case: &Case) -> Vec<Step> {
     let Some(protocol) = case.protocol else {
         return Vec::new();
     };
-    let effort = match protocol.has_setting() {
+    let effort = match remedies::are_settings(protocol) {
         true => Effort::ProgramSetting,
         false => Effort::OneLine,
     };
-    let remedies = protocol.remedies(case).filter(|remedy| fits(remedy.cure));
+    let remedies = remedies::of(protocol, case).filter(|remedy| fits(remedy.cure));
     remedies
         .map(|remedy| Step {
             side: case.sender,

@@ -12,6 +12,7 @@ mod kind;
 mod pieces;
 mod protocol;
 pub mod recipes;
+mod remedies;
 mod side;
 mod tier;
 mod timeout;

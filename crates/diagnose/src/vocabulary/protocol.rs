@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::{Case, Cure, Kind, Pieces, Side};
+use super::Pieces;
 
-/// The protocol of two programs. For each protocol the table below says how it is recognised, how
-/// long its messages are, and what is known to help.
+/// The protocol of two programs. For each protocol the table below says how it is recognised, and how
+/// long its messages are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "names of protocols; see `Protocol::name`")]
 pub enum Protocol {
@@ -167,21 +167,6 @@ impl Protocol {
         }
     }
 
-    /// Returns what is known to help the sender of a case.
-    pub(crate) fn remedies(self, case: &Case) -> impl Iterator<Item = &'static Remedy> {
-        let [client, server] = self.row().remedies;
-        let all = match case.sender {
-            Side::Client => client,
-            Side::Server => server,
-        };
-        all.iter().filter(move |remedy| (remedy.fits)(case))
-    }
-
-    /// Returns true if the remedies are settings of the usual program, not changes to its source.
-    pub(crate) fn has_setting(self) -> bool {
-        matches!(self, Self::OpenVpn | Self::Vnc)
-    }
-
     fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }
@@ -198,63 +183,6 @@ struct Row {
     ports: &'static [u16],
     begins: fn(&[u8]) -> bool,
     length: fn(&[u8]) -> Option<usize>,
-    /// For a client that sends, and for a server.
-    remedies: [&'static [Remedy]; 2],
-}
-
-/// What is known to help in some cases.
-pub(crate) struct Remedy {
-    fits: fn(&Case) -> bool,
-    pub(crate) cure: Cure,
-    pub(crate) text: &'static str,
-}
-
-const fn remedy(fits: fn(&Case) -> bool, cure: Cure, text: &'static str) -> Remedy {
-    Remedy { fits, cure, text }
-}
-
-/// A segment was held, whatever it was.
-fn held(case: &Case) -> bool {
-    case.kind.is_stall()
-}
-
-/// The pieces of one message.
-fn torn(case: &Case) -> bool {
-    held(case) && case.pieces == Pieces::OneMessage
-}
-
-/// Messages of their own.
-fn apart(case: &Case) -> bool {
-    held(case) && case.pieces == Pieces::Pipelined
-}
-
-/// What left first begins a message, or may do so.
-fn begun(case: &Case) -> bool {
-    held(case) && case.begun != Some(false)
-}
-
-fn flood(case: &Case) -> bool {
-    case.kind == Kind::TinygramFlood
-}
-
-fn always(_: &Case) -> bool {
-    true
-}
-
-/// The dot that ends a mail, with or without the line end before it.
-fn final_dot(case: &Case) -> bool {
-    held(case) && [3, 5].contains(&case.held)
-}
-
-/// A TPKT header and the header of a COTP data frame, and nothing else.
-const EMPTY_COTP: u32 = 7;
-
-fn behind_empty_cotp(case: &Case) -> bool {
-    apart(case) && case.trigger == EMPTY_COTP
-}
-
-fn behind_request(case: &Case) -> bool {
-    apart(case) && case.trigger != EMPTY_COTP
 }
 
 /// In the order of [`Protocol`].
@@ -264,43 +192,12 @@ static ROWS: [Row; 25] = [
         ports: &[502],
         begins: |b| be16(b, 2) == Some(0) && be16(b, 4).is_some_and(|n| (2..=254).contains(&n)),
         length: |b| Some(6 + be16(b, 4)?),
-        remedies: [
-            &[
-                remedy(
-                    torn,
-                    Cure::WriteOnce,
-                    "send MBAP header and PDU in one write",
-                ),
-                remedy(
-                    held,
-                    Cure::NoDelay,
-                    "libmodbus sets TCP_NODELAY, other masters have an option for it",
-                ),
-            ],
-            &[remedy(
-                held,
-                Cure::NoDelay,
-                "an outstation or gateway: ask its vendor for the setting that sends at once (TCP_NODELAY)",
-            )],
-        ],
     },
     Row {
         name: "ADS (TwinCAT)",
         ports: &[48898],
         begins: |b| be16(b, 0) == Some(0) && le32(b, 2).is_some_and(|n| n >= 32),
         length: |b| Some(6 + le32(b, 2)?),
-        remedies: [
-            &[remedy(
-                apart,
-                Cure::Gather,
-                "gather the reads of a cycle into one ADS sum command",
-            )],
-            &[remedy(
-                apart,
-                Cure::Gather,
-                "the TwinCAT router answers each request for itself: let the client gather them into one ADS sum command",
-            )],
-        ],
     },
     Row {
         name: "DNP3",
@@ -311,105 +208,24 @@ static ROWS: [Row; 25] = [
             let user = usize::from(*b.get(2)?).checked_sub(5)?;
             Some(10 + user + 2 * user.div_ceil(16))
         },
-        remedies: [
-            &[
-                remedy(
-                    apart,
-                    Cure::Gather,
-                    "a master that confirms and asks again at once writes two frames: let it write both together",
-                ),
-                remedy(
-                    torn,
-                    Cure::WriteOnce,
-                    "write the link frames of a fragment together",
-                ),
-            ],
-            &[
-                remedy(
-                    held,
-                    Cure::NoDelay,
-                    "an outstation: ask its vendor for the setting that sends at once (TCP_NODELAY)",
-                ),
-                remedy(
-                    torn,
-                    Cure::WriteOnce,
-                    "write the link frames of a fragment together",
-                ),
-            ],
-        ],
     },
     Row {
         name: "IEC 60870-5-104",
         ports: &[2404],
         begins: |b| b.first() == Some(&0x68) && b.get(1).is_some_and(|&n| (4..=253).contains(&n)),
         length: |b| Some(2 + usize::from(*b.get(1)?)),
-        remedies: [
-            &[
-                remedy(
-                    apart,
-                    Cure::Gather,
-                    "write APDUs that are ready at the same time together",
-                ),
-                remedy(held, Cure::NoDelay, "lib60870 sets TCP_NODELAY"),
-            ],
-            &[
-                remedy(
-                    apart,
-                    Cure::Gather,
-                    "an outstation: write the APDUs of one interrogation together",
-                ),
-                remedy(held, Cure::NoDelay, "lib60870 sets TCP_NODELAY"),
-            ],
-        ],
     },
     Row {
         name: "S7 / ISO on TCP",
         ports: &[102],
         begins: |b| b.starts_with(&[0x03, 0x00]) && be16(b, 2).is_some_and(|n| n >= 7),
         length: |b| be16(b, 2),
-        remedies: [
-            &[
-                remedy(
-                    torn,
-                    Cure::WriteOnce,
-                    "send TPKT header and PDU in one write",
-                ),
-                remedy(
-                    behind_empty_cotp,
-                    Cure::Gather,
-                    "a COTP frame without data (7 bytes) leaves ahead of the request: write both together",
-                ),
-                remedy(
-                    behind_request,
-                    Cure::Gather,
-                    "gather reads into one multi-variable request",
-                ),
-                remedy(held, Cure::NoDelay, "Snap7 sets TCP_NODELAY"),
-            ],
-            &[remedy(
-                held,
-                Cure::QuickAck,
-                "a controller: its firmware decides; make the client acknowledge at once",
-            )],
-        ],
     },
     Row {
         name: "EtherNet/IP",
         ports: &[44818],
         begins: |b| le16(b, 0).is_some_and(|c| c <= 0x75) && le16(b, 2).is_some_and(|n| n < 4096),
         length: |b| Some(24 + le16(b, 2)?),
-        remedies: [
-            &[remedy(
-                apart,
-                Cure::Gather,
-                "gather reads into one Multiple Service Packet",
-            )],
-            &[remedy(
-                held,
-                Cure::QuickAck,
-                "an adapter: its firmware decides; make the client acknowledge at once",
-            )],
-        ],
     },
     Row {
         name: "OPC UA",
@@ -421,57 +237,18 @@ static ROWS: [Row; 25] = [
                 && b.get(3).is_some_and(|c| b"FCA".contains(c))
         },
         length: |b| le32(b, 4),
-        remedies: [
-            &[remedy(
-                apart,
-                Cure::Gather,
-                "gather the nodes into one Read or subscription",
-            )],
-            &[
-                remedy(
-                    apart,
-                    Cure::Gather,
-                    "write the chunks of a message together",
-                ),
-                remedy(held, Cure::NoDelay, "set TCP_NODELAY in the server's stack"),
-            ],
-        ],
     },
     Row {
         name: "OpenVPN",
         ports: &[1194],
         begins: |b| be16(b, 0).is_some_and(|n| (14..=1700).contains(&n)),
         length: |b| Some(2 + be16(b, 0)?),
-        remedies: [
-            &[remedy(
-                held,
-                Cure::NoDelay,
-                "`socket-flags TCP_NODELAY` in the client's configuration (or pushed by the server); UDP, if the network lets it through",
-            )],
-            &[remedy(
-                held,
-                Cure::NoDelay,
-                "`socket-flags TCP_NODELAY` in the server's configuration; UDP, if the network lets it through",
-            )],
-        ],
     },
     Row {
         name: "SSH",
         ports: &[22],
         begins: |b| b.starts_with(b"SSH-"),
         length: |_| None,
-        remedies: [
-            &[remedy(
-                held,
-                Cure::NoDelay,
-                "if this happens once a login, these are pieces of the key exchange: keep one connection for many logins (ControlMaster auto, ControlPersist); a program behind a forwarded port needs TCP_NODELAY, or one write, of its own",
-            )],
-            &[remedy(
-                held,
-                Cure::NoDelay,
-                "if this happens once a login, these are pieces of the key exchange; a server that goes on so in the session needs a newer version, or its option for TCP_NODELAY",
-            )],
-        ],
     },
     Row {
         name: "SMTP",
@@ -492,79 +269,24 @@ static ROWS: [Row; 25] = [
             .any(|m| b.starts_with(m))
         },
         length: |_| None,
-        remedies: [
-            &[
-                remedy(
-                    final_dot,
-                    Cure::WriteOnce,
-                    "let the final dot leave with the body: a larger output buffer in the mail program",
-                ),
-                remedy(
-                    begun,
-                    Cure::Gather,
-                    "write pipelined commands together (RFC 2920, section 3.1)",
-                ),
-            ],
-            &[remedy(
-                begun,
-                Cure::Gather,
-                "answer pipelined commands with one write (RFC 2920, section 3.2)",
-            )],
-        ],
     },
     Row {
         name: "POP3",
         ports: &[110, 995],
         begins: |b| b.starts_with(b"+OK") || b.starts_with(b"-ERR"),
         length: |_| None,
-        remedies: [
-            &[remedy(
-                begun,
-                Cure::Gather,
-                "write pipelined commands together",
-            )],
-            &[remedy(
-                begun,
-                Cure::WriteOnce,
-                "write the status line together with the message that follows it",
-            )],
-        ],
     },
     Row {
         name: "IMAP",
         ports: &[143, 993],
         begins: |b| b.starts_with(b"* "),
         length: |_| None,
-        remedies: [
-            &[remedy(
-                begun,
-                Cure::WriteOnce,
-                "write a command whole, literals with LITERAL+ (RFC 7888)",
-            )],
-            &[remedy(
-                begun,
-                Cure::WriteOnce,
-                "write the lines of an answer together",
-            )],
-        ],
     },
     Row {
         name: "FTP",
         ports: &[21],
         begins: |b| b.starts_with(b"USER ") || b.starts_with(b"220"),
         length: |_| None,
-        remedies: [
-            &[remedy(
-                begun,
-                Cure::WriteOnce,
-                "write a command with its line end in one write",
-            )],
-            &[remedy(
-                begun,
-                Cure::WriteOnce,
-                "write the lines of an answer together",
-            )],
-        ],
     },
     Row {
         name: "TLS",
@@ -576,18 +298,6 @@ static ROWS: [Row; 25] = [
                 && be16(b, 3).is_some_and(|n| (1..=16_640).contains(&n))
         },
         length: |b| Some(5 + be16(b, 3)?),
-        remedies: [
-            &[remedy(
-                begun,
-                Cure::WriteOnce,
-                "in the handshake, let the library gather the records of a flight (OpenSSL: its buffering BIO; Go and rustls do)",
-            )],
-            &[remedy(
-                begun,
-                Cure::WriteOnce,
-                "in the handshake, let the library gather the records of a flight (OpenSSL: its buffering BIO; Java: one flush a flight)",
-            )],
-        ],
     },
     Row {
         name: "HTTP",
@@ -608,85 +318,24 @@ static ROWS: [Row; 25] = [
             .any(|m| b.starts_with(m))
         },
         length: |_| None,
-        remedies: [
-            &[
-                remedy(
-                    torn,
-                    Cure::WriteOnce,
-                    "write the request at once, header and body",
-                ),
-                remedy(
-                    begun,
-                    Cure::NoDelay,
-                    "most libraries have an option for TCP_NODELAY",
-                ),
-            ],
-            &[remedy(
-                torn,
-                Cure::WriteOnce,
-                "write the answer at once, header and body (a buffered response, or cork around it)",
-            )],
-        ],
     },
     Row {
         name: "RDP",
         ports: &[3389],
         begins: |b| b.starts_with(&[0x03, 0x00]) && be16(b, 2).is_some_and(|n| n >= 7),
         length: |b| be16(b, 2),
-        remedies: [
-            &[
-                remedy(held, Cure::NoDelay, "FreeRDP sets TCP_NODELAY"),
-                remedy(flood, Cure::Gather, "gather input events into one PDU"),
-            ],
-            &[remedy(
-                held,
-                Cure::QuickAck,
-                "Windows decides; make the client acknowledge at once",
-            )],
-        ],
     },
     Row {
         name: "VNC",
         ports: &[5900, 5901, 5902, 5903, 6900],
         begins: |b| b.starts_with(b"RFB 00"),
         length: |_| None,
-        remedies: [
-            &[remedy(
-                always,
-                Cure::Gather,
-                "gather pointer events (most viewers have a setting for it)",
-            )],
-            &[remedy(
-                always,
-                Cure::Gather,
-                "write the rectangles of one update together; a server's deferred-update setting gathers them",
-            )],
-        ],
     },
     Row {
         name: "Redis",
         ports: &[6379],
         begins: |b| b.first().is_some_and(|c| b"*$+-:".contains(c)),
         length: |_| None,
-        remedies: [
-            &[
-                remedy(
-                    always,
-                    Cure::Gather,
-                    "pipeline the commands with one write a batch",
-                ),
-                remedy(
-                    held,
-                    Cure::NoDelay,
-                    "hiredis, Jedis, redis-py and ioredis set TCP_NODELAY",
-                ),
-            ],
-            &[remedy(
-                held,
-                Cure::NoDelay,
-                "Redis sets TCP_NODELAY; a proxy in front may not",
-            )],
-        ],
     },
     Row {
         name: "PostgreSQL",
@@ -696,46 +345,12 @@ static ROWS: [Row; 25] = [
                 && be32(b, 1).is_some_and(|n| (4..1 << 20).contains(&n))
         },
         length: |b| Some(1 + be32(b, 1)?),
-        remedies: [
-            &[
-                remedy(
-                    held,
-                    Cure::Gather,
-                    "write Parse, Bind, Execute and Sync together (libpq does)",
-                ),
-                remedy(held, Cure::NoDelay, "the driver's option for TCP_NODELAY"),
-            ],
-            &[remedy(
-                held,
-                Cure::NoDelay,
-                "PostgreSQL sets TCP_NODELAY; a pooler in front may not (PgBouncer: tcp_defer_accept does not help, tcp_nodelay does)",
-            )],
-        ],
     },
     Row {
         name: "MySQL",
         ports: &[3306],
         begins: |b| b.len() >= 4 && b[3] < 16 && le24(b, 0).is_some_and(|n| n > 0),
         length: |b| Some(4 + le24(b, 0)?),
-        remedies: [
-            &[
-                remedy(
-                    torn,
-                    Cure::WriteOnce,
-                    "write packet header and body together",
-                ),
-                remedy(
-                    held,
-                    Cure::NoDelay,
-                    "the driver's tcpNoDelay option (Connector/J has it on)",
-                ),
-            ],
-            &[remedy(
-                held,
-                Cure::NoDelay,
-                "MySQL sets TCP_NODELAY; a proxy in front may not",
-            )],
-        ],
     },
     Row {
         name: "MQTT",
@@ -745,21 +360,6 @@ static ROWS: [Row; 25] = [
             n if n < 128 => Some(2 + usize::from(n)),
             _ => None,
         },
-        remedies: [
-            &[
-                remedy(torn, Cure::WriteOnce, "write header and payload together"),
-                remedy(
-                    held,
-                    Cure::NoDelay,
-                    "the client's option for TCP_NODELAY (Paho, Mosquitto: `set_tcp_nodelay true`)",
-                ),
-            ],
-            &[remedy(
-                held,
-                Cure::NoDelay,
-                "the broker's option for TCP_NODELAY (Mosquitto: `set_tcp_nodelay true`)",
-            )],
-        ],
     },
     Row {
         name: "SMB",
@@ -768,57 +368,18 @@ static ROWS: [Row; 25] = [
             b.first() == Some(&0) && b.get(4).is_some_and(|c| [0xff, 0xfe, 0xfd].contains(c))
         },
         length: |b| Some(4 + be24(b, 1)?),
-        remedies: [
-            &[
-                remedy(apart, Cure::Gather, "compound the requests"),
-                remedy(
-                    held,
-                    Cure::NoDelay,
-                    "Samba's client: `socket options = TCP_NODELAY` (its default)",
-                ),
-            ],
-            &[remedy(
-                held,
-                Cure::NoDelay,
-                "Samba: `socket options = TCP_NODELAY` (its default)",
-            )],
-        ],
     },
     Row {
         name: "DNS",
         ports: &[53],
         begins: |b| be16(b, 0).is_some_and(|n| n >= 12),
         length: |b| Some(2 + be16(b, 0)?),
-        remedies: [
-            &[remedy(
-                torn,
-                Cure::WriteOnce,
-                "write the length and the message in one write (RFC 7766, section 8)",
-            )],
-            &[remedy(
-                torn,
-                Cure::WriteOnce,
-                "write the length and the message in one write (RFC 7766, section 8)",
-            )],
-        ],
     },
     Row {
         name: "BGP",
         ports: &[179],
         begins: |b| b.len() >= 16 && b[..16].iter().all(|&x| x == 0xff),
         length: |b| be16(b, 16),
-        remedies: [
-            &[remedy(
-                always,
-                Cure::Gather,
-                "the router's software decides; updates that are ready together belong into one write",
-            )],
-            &[remedy(
-                always,
-                Cure::Gather,
-                "the router's software decides; updates that are ready together belong into one write",
-            )],
-        ],
     },
     Row {
         name: "OpenFlow",
@@ -827,25 +388,6 @@ static ROWS: [Row; 25] = [
             b.first().is_some_and(|v| (1..=6).contains(v)) && be16(b, 2).is_some_and(|n| n >= 8)
         },
         length: |b| be16(b, 2),
-        remedies: [
-            &[remedy(
-                held,
-                Cure::NoDelay,
-                "the switch: TCP_NODELAY in its OpenFlow agent",
-            )],
-            &[
-                remedy(
-                    held,
-                    Cure::NoDelay,
-                    "the controller: TCP_NODELAY (Ryu, Floodlight, ONOS: option of their channel)",
-                ),
-                remedy(
-                    always,
-                    Cure::Gather,
-                    "the controller: write the messages of an event together",
-                ),
-            ],
-        ],
     },
 ];
 
