@@ -3,7 +3,7 @@ use std::fmt;
 /// How sure a finding is. A surer tier compares greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// It fits, but was seen too seldom, or from too far away, to exclude an accident. It is shown
+    /// It fits, but was seen too seldom, from too far away, or too late behind its ACK, to exclude another cause. It is shown
     /// with its frames and not counted among the stalls.
     Possible,
     /// An accident would produce as much in at most five of a hundred such connections, or in twenty of a hundred

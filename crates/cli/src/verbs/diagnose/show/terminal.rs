@@ -115,7 +115,8 @@ pub(super) fn asides(total: &Summary) -> Vec<String> {
             n => format!("{n} stalls are"),
         };
         sentences.push(format!(
-            "{stalls} possible, {}: seen too seldom or from too far away to exclude accident (listed below).",
+            "{stalls} possible, {}: seen too seldom, from too far away or too late behind the ACK to exclude another \
+             cause (listed below).",
             seconds(total.possible_ns)
         ));
     }
