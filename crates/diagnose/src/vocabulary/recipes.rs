@@ -73,6 +73,13 @@ pub(crate) fn for_program(
     })
 }
 
+/// Returns the recipes for languages and systems, which fit any program.
+pub fn general() -> impl Iterator<Item = &'static Recipe> {
+    TABLE
+        .iter()
+        .filter(|recipe| recipe.ports.is_empty() && recipe.role.is_none())
+}
+
 const HTTP: &[u16] = &[80, 443, 8000, 8080, 8443];
 
 const fn recipe(
@@ -228,11 +235,14 @@ pub const TABLE: &[Recipe] = &[
         "socket-flags TCP_NODELAY, at both ends (a server can push it)",
         &[1194],
     ),
-    recipe(
-        "SMTP",
-        Cure::WriteOnce,
-        "let the final dot leave with the body: a larger output buffer in the sending mail program",
-        &[],
+    played(
+        Side::Client,
+        recipe(
+            "SMTP",
+            Cure::WriteOnce,
+            "let the final dot leave with the body: a larger output buffer in the sending mail program",
+            &[],
+        ),
     ),
     played(
         Side::Client,
@@ -278,6 +288,19 @@ pub const TABLE: &[Recipe] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_fits_any_program_names_no_program() {
+        let places: Vec<_> = general().map(|recipe| recipe.place).collect();
+        assert!(places.contains(&"Go") && places.contains(&"Windows registry"));
+        for program in ["nginx", "HAProxy", "SMTP", "SSH", "OpenVPN"] {
+            assert!(
+                TABLE.iter().any(|recipe| recipe.place == program),
+                "{program}"
+            );
+            assert!(!places.contains(&program), "{program}");
+        }
+    }
 
     fn places(port: u16, protocol: Option<Protocol>, blamed: Side) -> Vec<&'static str> {
         let recipes = for_program(port, protocol, blamed);

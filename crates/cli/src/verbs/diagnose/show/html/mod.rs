@@ -70,7 +70,8 @@ fn verdict(results: &Results, groups: &[Group<'_>]) -> Section {
     Section::Verdict(sentences)
 }
 
-/// Returns how to turn off Nagle's algorithm, and similar changes, in languages and servers.
+/// Returns how to turn off Nagle's algorithm, and similar changes, in languages and systems. What is for one
+/// program stands beside the findings that it can cure.
 fn recipe_article() -> Article {
     let row = |it: &recipes::Recipe| {
         let text = code(it.text);
@@ -80,12 +81,12 @@ fn recipe_article() -> Article {
     };
     let table = Table {
         columns: ["where", "what it does", "how"].map(words).into(),
-        rows: recipes::TABLE.iter().map(row).collect(),
+        rows: recipes::general().map(row).collect(),
         ..Table::default()
     };
     Article {
         id: "recipes".into(),
-        title: "By language, server and system".into(),
+        title: "By language and system".into(),
         lead: "Where many small writes follow each other, write once: TCP_NODELAY turns them into as many \
                packets."
             .into(),
