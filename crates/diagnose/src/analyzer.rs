@@ -55,6 +55,7 @@ impl Analyzer {
     }
 
     fn take(&mut self, time_ns: i64, link: LinkType, look: &Look) {
+        let time_ns = time_ns.clamp(0, LATEST_NS);
         let summary = &mut self.report.summary;
         if summary.frames == 0 {
             summary.first_frame_ns = time_ns;
@@ -291,3 +292,6 @@ impl Analyzer {
 
 /// A clock whose times are all multiples of this is too coarse to show a delayed ACK.
 const COARSE_NS: i64 = 10_000_000;
+
+/// The year 2116: the difference of any two times fits, whatever a capture says.
+const LATEST_NS: i64 = 1 << 62;

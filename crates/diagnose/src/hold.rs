@@ -67,6 +67,10 @@ pub struct Hold {
     pub pieces: Pieces,
     /// Short segments that this sender had sent while small data was unacknowledged.
     pub(crate) defied: u32,
+    /// Whether it may have left with the trigger and come late: its TSval is the same.
+    pub(crate) same_stamp: bool,
+    /// Whether it may be a full segment, for the MSS is guessed: none was longer, and it has no PSH.
+    pub(crate) may_be_full: bool,
     /// The first bytes of the trigger, if they are known.
     pub(crate) trigger_head: Head,
     /// The short segment whose acknowledgment was waited for, if full ones left behind it.
@@ -207,6 +211,8 @@ pub(crate) fn pause(
             fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
             pieces: Pieces::Unknown,
             defied: sender.tally.defied,
+            same_stamp: false,
+            may_be_full: false,
             trigger_head: sender.head,
             behind: short_before_full(sender, mss),
             timeout: timeout_before(sender, segment, mss),
@@ -269,6 +275,8 @@ fn behind_a_short_one(
         fresh: false,
         pieces: Pieces::Unknown,
         defied: sender.tally.defied,
+        same_stamp: false,
+        may_be_full: false,
         trigger_head: Head::default(),
         behind: Some(Behind::of(sender)),
         timeout: Timeout::No,
@@ -359,6 +367,8 @@ pub(crate) fn timer_pause(
         fresh: false,
         pieces: Pieces::OneMessage,
         defied: 0,
+        same_stamp: false,
+        may_be_full: false,
         trigger_head: sender.head,
         behind: None,
         timeout: Timeout::No,
@@ -390,11 +400,13 @@ fn off_from(
     let beyond_ns = |carried_ns: i64| (reaction_ns - distance_ns - carried_ns).abs();
     let spaced_ns = match link.carries_ns(len) {
         0 => plain_ns,
-        carried_ns => 2 * beyond_ns(carried_ns),
+        carried_ns => beyond_ns(carried_ns).saturating_mul(2),
     };
     let bounded_ns = match link.most_ns(len) {
         None => plain_ns,
-        Some(_) => 4 * beyond_ns(link.bound_ns(len, distance_ns)).max(FINEST_NS),
+        Some(_) => beyond_ns(link.bound_ns(len, distance_ns))
+            .max(FINEST_NS)
+            .saturating_mul(4),
     };
     Some(plain_ns.min(spaced_ns).min(bounded_ns))
 }

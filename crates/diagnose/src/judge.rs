@@ -135,7 +135,7 @@ impl<'a> Judge<'a> {
         if beyond_ns < LATE_NS || (beyond_ns < path_ns / 4 && !on_timer) {
             return Ack::Prompt;
         }
-        if beyond_ns < TIMER_NS {
+        if !(TIMER_NS..2 * TIMERS_NS).contains(&beyond_ns) {
             return Ack::Otherwise(Lookalike::LateAck);
         }
         let carried_ns = i64::from(hold.flight) * i64::from(half.pace) / 16;
@@ -235,7 +235,7 @@ impl<'a> Judge<'a> {
         if self.takes_turns && self.half.asked && tally.self_clocked <= tally.answers {
             return true;
         }
-        let usual_ns = (distance_ns + self.answers_ns * 3 / 2).min(TIMERS_NS);
+        let usual_ns = (distance_ns + self.answers_ns.min(TIMERS_NS) * 3 / 2).min(TIMERS_NS);
         answered_ns - hold.held.time_ns < AT_ONCE_NS.max(4 * distance_ns).max(usual_ns)
     }
 }

@@ -163,7 +163,7 @@ impl Sight {
             (Dominant::SlowServer, self.server_ns),
         ];
         let most = shares.into_iter().max_by_key(|(_, ns)| *ns)?;
-        (most.1 >= LEAST_NS && most.1 * 3 >= self.lifetime_ns).then_some(most)
+        (most.1 >= LEAST_NS && most.1 >= self.lifetime_ns / 3).then_some(most)
     }
 }
 

@@ -193,6 +193,9 @@ impl Story {
                 {
                     Ruling::RuledOut(Lookalike::NobodyWaited)
                 }
+                Ruling::Accused(kind) if hold.same_stamp || hold.may_be_full => {
+                    Ruling::Suspected(kind)
+                }
                 ruling => ruling,
             };
             let accused = match ruling {

@@ -58,6 +58,8 @@ pub(crate) fn pause(
             fresh: true,
             pieces: Pieces::Unknown,
             defied: 0,
+            same_stamp: false,
+            may_be_full: false,
             trigger_head: half.head,
             behind: None,
             timeout: Timeout::No,

@@ -40,6 +40,8 @@ pub(crate) fn hold() -> Hold {
         in_parts_ns: 0,
         pieces: Pieces::Unknown,
         defied: 0,
+        same_stamp: false,
+        may_be_full: false,
         trigger_head: Head::default(),
         behind: None,
         timeout: Timeout::No,

@@ -44,6 +44,8 @@ pub(crate) struct Connection {
     /// `halves[i]` is the data sent by `ends[i]`.
     pub(crate) halves: [Half; 2],
     pub(crate) first: Mark,
+    /// The TSval of each end's SYN.
+    syn_stamps: [u32; 2],
 }
 
 impl Connection {
@@ -65,6 +67,7 @@ impl Connection {
             copies: Copies::default(),
             protocol: None,
             recent: true,
+            syn_stamps: [0; 2],
         };
         fresh.settle_mss();
         fresh
@@ -170,7 +173,9 @@ impl Connection {
         }
         let answer = segment.flags.any(Flags::ACK);
         self.client = Some(if answer { 1 - from } else { from } as u8);
-        self.halves[1 - from].data_stamp = segment.options.timestamps.map_or(0, |t| t.value);
+        let stamp = segment.options.timestamps.map_or(0, |stamps| stamps.value);
+        self.halves[1 - from].data_stamp = stamp;
+        self.syn_stamps[from] = stamp;
         let half = &mut self.halves[from];
         half.seen = true;
         half.next = segment.seq.wrapping_add(1);
@@ -324,6 +329,10 @@ impl Connection {
         match pause {
             Pause::Held(mut hold) => {
                 hold.pieces = self.pieces(from, around, segment.payload);
+                hold.same_stamp = self.left_with_the_last(segment, from, mark);
+                hold.may_be_full = !self.offered_mss()
+                    && segment.payload >= LEAST_FULL.max(self.halves[from].max_len)
+                    && !segment.flags.any(Flags::PSH | Flags::FIN);
                 let judge = Judge::of(&self.halves[from], self.halves[1 - from].blur_ns());
                 let at_once = judge.is_at_once(&hold);
                 let half = &mut self.halves[from];
@@ -373,6 +382,18 @@ impl Connection {
         }
     }
 
+    /// A segment has the TSval of the last data, though the sender's clock has ticked more than once since, as fast
+    /// as it did from the SYN to that data: both left together, and this one came late.
+    fn left_with_the_last(&self, segment: &Segment, from: usize, mark: Mark) -> bool {
+        let last_stamp = self.halves[1 - from].data_stamp;
+        let last_ns = self.halves[from].sent.time_ns;
+        let ticks = i64::from(last_stamp.wrapping_sub(self.syn_stamps[from]));
+        let (before_ns, since_ns) = (last_ns - self.first.time_ns, mark.time_ns - last_ns);
+        let ticked = ticks > 0 && before_ns / ticks < since_ns / 2;
+        let stamp = segment.options.timestamps.map(|stamps| stamps.value);
+        self.handshake && ticked && stamp == Some(last_stamp)
+    }
+
     /// A pause that nothing explains, if it is one: the sender has begun anew.
     fn rested(&mut self, from: usize, mark: Mark, distance_ns: Option<i64>) {
         let half = &self.halves[from];
@@ -389,7 +410,8 @@ impl Connection {
             return;
         }
         let answer_ns = mark.time_ns - asked.time_ns - self.rtt_ns().unwrap_or(0);
-        self.halves[from].tally.answer_ns += answer_ns.max(0);
+        let total_ns = &mut self.halves[from].tally.answer_ns;
+        *total_ns = total_ns.saturating_add(answer_ns.max(0));
     }
 
     /// A segment was seen so long after what it was sent upon: its link takes no longer for it.
@@ -615,6 +637,8 @@ impl Connection {
 
 /// One in three, three times in a row: less than one accident in twenty.
 const NEEDLESS: u32 = 3;
+/// No path in use has a smaller MSS (RFC 9293, section 3.7.1).
+const LEAST_FULL: u32 = 500;
 /// More than this backwards is another clock, not a queue that lags.
 const STEP_NS: i64 = 1_000_000_000;
 /// Queues of one host lag less behind each other.

@@ -423,7 +423,8 @@ impl Half {
     /// before the last acknowledgment, and so before it had got that. Data sent long before was lost.
     pub(crate) fn lacks_data_before_release(&self, ack: u32) -> bool {
         let before = |(at_ns, end): &(i64, u32)| {
-            (1..TAIL_NS).contains(&(self.release.mark.time_ns - at_ns))
+            *at_ns != 0
+                && (1..TAIL_NS).contains(&(self.release.mark.time_ns - at_ns))
                 && (ack.wrapping_sub(*end) as i32) < 0
         };
         self.peer_data.iter().any(before)
@@ -556,7 +557,7 @@ impl Half {
         // Two ACKs within one flight, behind its last segment: as fast as the link carries it.
         if self.release.mark.frame > self.sent.frame && !self.release.whole && !whole {
             let bytes = i64::from(advance);
-            let per_byte = (mark.time_ns - self.release.mark.time_ns) * 16 / bytes;
+            let per_byte = (mark.time_ns - self.release.mark.time_ns).saturating_mul(16) / bytes;
             // The link carries as fast as it ever did; what came slower waited for something else.
             self.pace = match self.pace {
                 0 => saturate(per_byte),
