@@ -79,7 +79,10 @@ impl<'a> Judge<'a> {
             return Ruling::RuledOut(Lookalike::RoundTrip);
         }
         let hits = half.odds_of(false).hits() + half.odds_of(true).hits();
-        if hold.defied > hits && hold.held_len < hold.mss {
+        // Before the held segment, or right behind it.
+        let since = half.tally.defied.saturating_sub(hold.defied);
+        let defies = hold.defied > hits || (since > hits && since >= 2);
+        if defies && hold.held_len < hold.mss {
             return Ruling::RuledOut(Lookalike::NotHolding);
         }
         if half.turn == Turn::SelfClocked && !self.answered_at_once(hold) {
