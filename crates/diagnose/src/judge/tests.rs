@@ -171,6 +171,20 @@ fn who_does_not_hold_and_who_goes_on_alone_is_not_accused() {
     let defied = |defied| Hold { defied, ..hold() };
     assert_eq!(ruled(&half, &defied(2)), None);
     assert_eq!(ruled(&half, &defied(3)), Some(Lookalike::NotHolding));
+    // Or right behind the held segment: more often than it held, and twice.
+    let ten_times_after = |hits: u32| {
+        let half = changed(behind(1), |half| {
+            half.tally.defied = 10;
+            (0..hits).for_each(|_| half.odds_of_mut(false).hit(0, true, 40 * MS));
+        });
+        ruled(&half, &defied(0)) == Some(Lookalike::NotHolding)
+    };
+    assert!(ten_times_after(9) && !ten_times_after(10));
+    let twice = |since| {
+        let half = changed(behind(1), |half| half.tally.defied = since);
+        ruled(&half, &defied(0)) == Some(Lookalike::NotHolding)
+    };
+    assert!(twice(2) && !twice(1));
     let clocked = |self_clocked, answers| {
         changed(half.clone(), |half| {
             half.tally.self_clocked = self_clocked;

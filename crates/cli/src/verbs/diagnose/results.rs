@@ -144,6 +144,9 @@ fn read(
         error,
     };
     let silent = |_: &Analyzer| Ok(());
+    // A live capture that is stopped may end inside a record.
+    let is_no_stop =
+        |error: &CaptureError| !(live::stopped() && matches!(error, CaptureError::CutOff { .. }));
     let before = analyzer.frames();
     // The progress ends with its arm, before anything is said.
     let broken = match input {
@@ -159,9 +162,9 @@ fn read(
             }
         }
         Input::Stdin if plan.format == Format::Text && plan.output.is_none() => {
-            frames(live::stdin()?, analyzer, tell)?
+            frames(live::stdin()?, analyzer, tell)?.filter(is_no_stop)
         }
-        Input::Stdin => frames(live::stdin()?, analyzer, silent)?,
+        Input::Stdin => frames(live::stdin()?, analyzer, silent)?.filter(is_no_stop),
         Input::Given(once) => {
             let reading = Reading::of(None, name.clone());
             let source = reading.over(once.open().map_err(failed)?);
@@ -194,8 +197,6 @@ fn frames(
         match reader.next_frame() {
             Ok(Some(frame)) => analyzer.frame(&frame),
             Ok(None) => return Ok(None),
-            // A live capture that is stopped may end inside a record.
-            Err(CaptureError::CutOff { .. }) if live::stopped() => return Ok(None),
             Err(error) => return Ok(Some(error)),
         }
         tell(analyzer)?;

@@ -2,6 +2,7 @@
 
 use super::super::half::tests::{ack, data, mark};
 use super::*;
+use tinygram_engine::Timestamps;
 
 const MS: i64 = 1_000_000;
 
@@ -174,4 +175,31 @@ fn a_window_is_scaled_if_both_ends_said_so() {
     );
     assert_eq!(told.half().window, 0);
     assert!(told.connection.halves[1].disturbed);
+}
+
+/// A sender whose clock ticks each millisecond sends data 40 ms later: with a TSval that stands still it left with
+/// the data before it. A clock of half a second may stand still so long.
+#[test]
+fn who_has_the_stamp_of_the_last_data_left_with_it() {
+    let left = |tick_ms: u32, last_ms: u32, now_stamp: u32| {
+        let stamped = |segment: Segment, value| {
+            let mut segment = segment;
+            segment.options.timestamps = Some(Timestamps { value, echo: 0 });
+            segment
+        };
+        let at = |ms: u32| i64::from(ms) * MS;
+        let last_stamp = 1000 + last_ms / tick_ms;
+        let mut told = Told::new();
+        told.takes(0, 0, &stamped(syn(100, Flags::SYN), 1000));
+        told.takes(MS, 1, &stamped(syn(500, Flags::SYN.with(Flags::ACK)), 1));
+        told.takes(at(last_ms), 0, &stamped(data(101, 10), last_stamp));
+        let next = stamped(data(111, 10), now_stamp);
+        told.connection
+            .left_with_the_last(&next, 0, mark(9, at(last_ms + 40)))
+    };
+    assert!(left(1, 30, 1030));
+    assert!(!left(1, 30, 1031) && !left(1, 30, 1070));
+    assert!(!left(500, 3000, 1006));
+    // Nothing tells how fast the clock is.
+    assert!(!left(500, 30, 1000));
 }

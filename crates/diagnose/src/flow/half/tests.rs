@@ -524,6 +524,10 @@ fn who_lacks_the_data_before_an_ack_lacks_the_ack() {
     assert!(lacks(5, 109) && !lacks(5, 110));
     assert!(lacks(189, 100) && !lacks(190, 100));
     assert!(!lacks(0, 100) && !lacks(-5, 100));
+    // Who has heard nothing lacks nothing, also in a capture whose clock begins at 0.
+    let mut half = Half::default();
+    half.release.mark = mark(2, 50 * MS);
+    assert!(!half.lacks_data_before_release(0x9000_0000));
 }
 
 /// RFC 9293, section 3.8.6.2.1: half of the largest window may always be sent, so it says nothing
