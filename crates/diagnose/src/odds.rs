@@ -78,7 +78,7 @@ impl Odds {
         let mut least = 1.0_f64;
         let mut close = 0;
         for (at, &hits) in self.hits.iter().enumerate() {
-            close += u32::from(hits);
+            close += hits;
             if hits > 0 {
                 let within = |blur_ns: i64| {
                     let width_ns = (FINEST_NS << at).max(blur_ns);
@@ -97,10 +97,10 @@ impl Odds {
     pub(crate) fn vouches_for(&self, off_ns: i64, blur_ns: i64) -> bool {
         let mut close = 0;
         let habit = self.hits.iter().position(|&hits| {
-            close += u32::from(hits);
+            close += hits;
             3 * close >= 2 * self.hits()
         });
-        let steady = self.hits() >= 8 * u32::from(self.misses).max(1);
+        let steady = self.hits() >= 8 * self.misses.max(1);
         let loosest = habit
             .map_or(0, |at| at + 2)
             .max(bucket(blur_ns))
@@ -111,9 +111,7 @@ impl Odds {
     /// Of four hits and more, three of four were no further off than this.
     pub(crate) fn mostly_within(&self, off_ns: i64) -> bool {
         let within = |at: &usize| FINEST_NS << *at <= off_ns;
-        let close = (0..WIDTHS)
-            .take_while(within)
-            .map(|at| u32::from(self.hits[at]));
+        let close = (0..WIDTHS).take_while(within).map(|at| self.hits[at]);
         self.hits() >= 4 && 4 * close.sum::<u32>() >= 3 * self.hits()
     }
 
@@ -136,7 +134,7 @@ impl Odds {
     /// Of four hits and more, whether three of four left as fast as a kernel lets go; none before there are four.
     pub(crate) fn mostly_at_once(&self) -> Option<bool> {
         let hits = self.hits();
-        (hits >= 4).then_some(4 * u32::from(self.at_once) >= 3 * hits)
+        (hits >= 4).then_some(4 * self.at_once >= 3 * hits)
     }
 
     fn occasion(&mut self, since_ns: i64) {
