@@ -55,7 +55,7 @@ impl Analyzer {
     }
 
     fn take(&mut self, time_ns: i64, link: LinkType, look: &Look) {
-        let time_ns = time_ns.clamp(0, LATEST_NS);
+        let time_ns = time_ns.clamp(0, LAST_TIME_NS);
         let summary = &mut self.report.summary;
         if summary.frames == 0 {
             summary.first_frame_ns = time_ns;
@@ -294,4 +294,4 @@ impl Analyzer {
 const COARSE_NS: i64 = 10_000_000;
 
 /// The year 2116: the difference of any two times fits, whatever a capture says.
-const LATEST_NS: i64 = 1 << 62;
+const LAST_TIME_NS: i64 = 1 << 62;

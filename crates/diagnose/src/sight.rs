@@ -77,7 +77,7 @@ impl Stamps {
 
     /// Returns whether so many frames were counted and not stamped by a clock: no time passed at all, or
     /// nearly all gaps are equal. Real frames in a burst are a microsecond apart time and again, and a real
-    /// clock of milliseconds stands still in a burst; but no clock of microseconds shows a long gap twice.
+    /// clock of milliseconds stands still in a burst; but a clock of microseconds hardly shows a long gap twice.
     #[must_use]
     pub fn count(&self, frames: u64) -> bool {
         // Two gaps can be equal from the third frame on.

@@ -12,7 +12,7 @@ use crate::capture::{CaptureError, Reader};
 use crate::decode::Decoded;
 
 /// Passes each frame of a capture to `take`, in order. `take` runs in the thread of the caller; a
-/// thread of its own reads `source`, and is some thousand frames ahead at most.
+/// thread of its own reads `source`, and is some three thousand frames ahead at most.
 ///
 /// # Errors
 /// [`CaptureError`] if the source is no capture, or is cut off or damaged. The frames before were

@@ -361,6 +361,8 @@ fn tcp(bytes: Bytes<'_>, mut around: Around, endpoint: impl Fn(bool, u16) -> End
         payload,
         options: Options::default(),
     };
+    // Not by `read_all`: options that are made apart are written in parts and copied in larger pieces, for which the
+    // processor waits.
     match options::usual(options) {
         Some(timestamps) => segment.options.timestamps = timestamps,
         None => segment.options = options::gather(options),

@@ -637,7 +637,7 @@ impl Connection {
 
 /// One in three, three times in a row: less than one accident in twenty.
 const NEEDLESS: u32 = 3;
-/// No path in use has a smaller MSS (RFC 9293, section 3.7.1).
+/// Few paths have a smaller MSS: without the option a SYN allows for 536 bytes (RFC 9293, section 3.7.1).
 const LEAST_FULL: u32 = 500;
 /// More than this backwards is another clock, not a queue that lags.
 const STEP_NS: i64 = 1_000_000_000;
