@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tinygram_tcp::{Core, Counters};
+use tinygram_tcp::{Core, Counters, check_address};
 
 use crate::alarm::Alarm;
 use crate::device::Device;
@@ -47,7 +47,9 @@ impl Stack {
     ///
     /// # Errors
     ///
-    /// If the system has no random numbers, or no descriptor for a timer.
+    /// [`io::ErrorKind::InvalidInput`] if one of the addresses cannot be a host's on a wire (see
+    /// [`Unfit`](tinygram_tcp::Unfit)). If the system has no random numbers, or no descriptor for a
+    /// timer.
     pub fn new(device: impl Device, addresses: &[IpAddr]) -> io::Result<Self> {
         Self::with_settings(device, addresses, &StackSettings::default())
     }
@@ -56,7 +58,9 @@ impl Stack {
     ///
     /// # Errors
     ///
-    /// If the system has no random numbers, or no descriptor for a timer.
+    /// [`io::ErrorKind::InvalidInput`] if one of the addresses cannot be a host's on a wire (see
+    /// [`Unfit`](tinygram_tcp::Unfit)). If the system has no random numbers, or no descriptor for a
+    /// timer.
     pub fn with_settings(
         device: impl Device,
         addresses: &[IpAddr],
@@ -73,12 +77,17 @@ impl Stack {
     ///
     /// # Errors
     ///
-    /// If the system has no random numbers, or no descriptor for a timer.
+    /// [`io::ErrorKind::InvalidInput`] if one of the addresses cannot be a host's on a wire (see
+    /// [`Unfit`](tinygram_tcp::Unfit)). If the system has no random numbers, or no descriptor for a
+    /// timer.
     pub fn with_driver(
         device: impl Device,
         addresses: &[IpAddr],
         settings: &StackSettings,
     ) -> io::Result<(Self, Driver)> {
+        addresses
+            .iter()
+            .try_for_each(|address| check_address(*address))?;
         let abilities = device.abilities();
         let core = Core::new(abilities, addresses).map_err(io::Error::other)?;
         let shared = Arc::new(Shared::new(Box::new(device), core));

@@ -60,8 +60,9 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::AddrNotAvailable`] or [`io::ErrorKind::AddrInUse`] if there is no such
-    /// address or no port left; [`io::ErrorKind::ConnectionRefused`] if the peer refuses;
+    /// [`io::ErrorKind::InvalidInput`] if `remote` cannot be the other end of a connection: see
+    /// [`Unfit`](tinygram_tcp::Unfit). [`io::ErrorKind::AddrNotAvailable`] or
+    /// [`io::ErrorKind::AddrInUse`] if there is no such `local` address or no port left; [`io::ErrorKind::ConnectionRefused`] if the peer refuses;
     /// [`io::ErrorKind::TimedOut`] if it does not answer.
     pub async fn connect_with(
         stack: &Stack,

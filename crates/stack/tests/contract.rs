@@ -248,3 +248,37 @@ async fn reading_nothing_into_nothing_is_ready_at_once() {
         Poll::Ready(Ok(0))
     ));
 }
+
+/// RFC 9293, MUST-46, and what a stack's own addresses may be.
+#[tokio::test]
+async fn addresses_that_no_host_has_are_refused_by_every_verb() {
+    let (client, _server) = stacks();
+    for remote in [
+        "224.0.0.1:80",
+        "255.255.255.255:80",
+        "0.0.0.0:80",
+        "10.1.0.2:0",
+    ] {
+        let refused = TcpStream::connect(&client, remote.parse().unwrap()).await;
+        let kind = refused.map(|_| ()).map_err(|error| error.kind());
+        assert_eq!(kind, Err(ErrorKind::InvalidInput), "{remote}");
+    }
+    for local in ["224.0.0.1:80", "[ff02::1]:80", "127.0.0.1:80"] {
+        let refused = TcpListener::bind(&client, local.parse().unwrap());
+        let kind = refused.map(|_| ()).map_err(|error| error.kind());
+        assert_eq!(kind, Err(ErrorKind::AddrNotAvailable), "{local}");
+    }
+    for own in [
+        "0.0.0.0",
+        "127.0.0.1",
+        "224.0.0.1",
+        "::",
+        "::1",
+        "::ffff:10.0.0.1",
+    ] {
+        let (device, _other) = memory_pair(1500);
+        let refused = Stack::new(device, &[own.parse().unwrap()]);
+        let kind = refused.map(|_| ()).map_err(|error| error.kind());
+        assert_eq!(kind, Err(ErrorKind::InvalidInput), "{own}");
+    }
+}

@@ -1,5 +1,7 @@
 //! Handles arriving packets: finds the connection of each, and stores its octets.
 
+use std::net::IpAddr;
+
 use tinygram_engine::{Flags, Instant, Offset, Segment, Span, State};
 use tinygram_wire::encode::{Checksum, Path};
 use tinygram_wire::options::Options;
@@ -8,7 +10,7 @@ use tinygram_wire::sequence::Sequence;
 
 use super::listener::Admission;
 use super::socket::Owner;
-use super::{Core, Pair, icmp, icmp_error};
+use super::{Core, Pair, addresses, icmp, icmp_error};
 
 /// Segments of one connection that arrived back to back and count as one: the engine is asked once,
 /// and one acknowledgment goes back (as Linux's GRO does below TCP).
@@ -44,6 +46,9 @@ impl Core {
         self.counters.fragments += 1;
         self.give_up_fragments(now);
         let ours = icmp::destination(octets).is_some_and(|to| self.addresses.contains(&to));
+        if ours && icmp::source(octets).is_some_and(|from| self.is_martian(from)) {
+            return;
+        }
         match &mut self.fragments {
             Some(fragments) if ours => {
                 if let Some(packet) = fragments.add(now, octets) {
@@ -231,6 +236,10 @@ impl Core {
 
     /// Answers a segment for which there is no connection.
     fn on_stranger(&mut self, now: Instant, pair: Pair, packet: &Packet<'_>) {
+        // RFC 9293, MUST-63. No connection with such a peer exists, so that others need no check.
+        if self.is_martian(pair.remote.address()) {
+            return;
+        }
         let flags = packet.header.flags;
         let syn_alone = flags.has(Flags::SYN) && !flags.any(Flags::ACK.with(Flags::RST));
         let listener = self.listeners.iter().find_map(|(key, listener)| {
@@ -323,8 +332,18 @@ impl Core {
         self.counters.resets += u64::from(self.queue.push_whole(answer));
     }
 
+    /// Returns whether no other host can have sent a packet from this address, and counts it.
+    fn is_martian(&mut self, source: IpAddr) -> bool {
+        let martian = addresses::check_peer(source, &self.addresses).is_err();
+        self.counters.martians += u64::from(martian);
+        martian
+    }
+
     fn on_icmp(&mut self, now: Instant, packet: &[u8]) {
         let ours = icmp::destination(packet).is_some_and(|to| self.addresses.contains(&to));
+        if ours && icmp::source(packet).is_some_and(|from| self.is_martian(from)) {
+            return;
+        }
         if ours && let Some(error) = icmp_error::read(packet) {
             self.on_icmp_error(now, &error);
         } else if ours && let Some(reply) = icmp::echo_reply(packet) {

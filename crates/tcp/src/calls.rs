@@ -11,6 +11,7 @@ use tinygram_engine::{Duration, Instant, Span, State};
 use tinygram_wire::endpoint::Endpoint;
 
 use super::SocketOptions;
+use super::addresses::{Unfit, check_peer};
 use super::listener::Listener;
 use super::socket::{Fate, Owner, Socket, remember};
 use super::{Core, MOST_UNOWNED, Pair};
@@ -20,8 +21,10 @@ impl Core {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::AddrNotAvailable`] if the stack has no address of the peer's family or no
-    /// port is left for this peer; [`io::ErrorKind::AddrInUse`] if `local` is taken.
+    /// [`io::ErrorKind::InvalidInput`] with an [`Unfit`] if `remote` cannot be the other end of a
+    /// connection (RFC 9293, MUST-46); [`io::ErrorKind::AddrNotAvailable`] if the stack has no
+    /// address of the peer's family or no port is left for this peer;
+    /// [`io::ErrorKind::AddrInUse`] if `local` is taken.
     pub fn connect(
         &mut self,
         now: Instant,
@@ -29,6 +32,10 @@ impl Core {
         remote: SocketAddr,
         options: &SocketOptions,
     ) -> io::Result<usize> {
+        check_peer(remote.ip(), &self.addresses)?;
+        if remote.port() == 0 {
+            return Err(Unfit::Port.into());
+        }
         let local = match local {
             Some(local) => local,
             None => SocketAddr::new(self.address_towards(remote)?, 0),

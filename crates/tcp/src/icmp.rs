@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use tinygram_engine::Instant;
 use tinygram_wire::checksum::Sum;
 
+use super::addresses::check_address;
+
 /// How many errors may be sent (RFC 1812, section 4.3.2.8; RFC 4443, section 2.4, (f), requires a limit).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowance {
@@ -50,7 +52,7 @@ pub(super) fn time_exceeded(first: &[u8]) -> Option<Vec<u8>> {
 
 fn time_exceeded_v4(first: &[u8]) -> Option<Vec<u8>> {
     let source: [u8; 4] = first.get(12..16)?.try_into().ok()?;
-    let one_host = !matches!(source[0], 0 | 127 | 224..);
+    let one_host = source[0] != 0 && check_address(source.into()).is_ok();
     let header = usize::from(first[0] & 0x0f) * 4;
     let an_error = first[9] == ICMP && first.get(header) != Some(&ECHO_V4);
     if !one_host || an_error {
@@ -73,7 +75,7 @@ fn time_exceeded_v4(first: &[u8]) -> Option<Vec<u8>> {
 
 fn time_exceeded_v6(first: &[u8]) -> Option<Vec<u8>> {
     let source: [u8; 16] = first.get(8..24)?.try_into().ok()?;
-    let one_host = source != [0; 16] && source[0] != 0xff;
+    let one_host = check_address(source.into()).is_ok();
     // Errors have types below 128 (RFC 4443, section 2.1).
     let (next, at) = fragment_header(first)?;
     let an_error = next == ICMP_V6 && first.get(at + 8).is_none_or(|kind| *kind < 128);
@@ -167,7 +169,16 @@ fn swap(packet: &mut [u8], at: usize, len: usize) {
     source.swap_with_slice(destination);
 }
 
-/// Returns the destination of an ICMP packet, from its IP header.
+/// Returns the source of a packet, from its IP header.
+pub(super) fn source(packet: &[u8]) -> Option<IpAddr> {
+    match packet.first()? >> 4 {
+        4 => Some(<[u8; 4]>::try_from(packet.get(12..16)?).ok()?.into()),
+        6 => Some(<[u8; 16]>::try_from(packet.get(8..24)?).ok()?.into()),
+        _ => None,
+    }
+}
+
+/// Returns the destination of a packet, from its IP header.
 pub(super) fn destination(packet: &[u8]) -> Option<IpAddr> {
     match packet.first()? >> 4 {
         4 => Some(<[u8; 4]>::try_from(packet.get(16..20)?).ok()?.into()),

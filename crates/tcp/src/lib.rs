@@ -17,6 +17,7 @@
 //! A call with a key that the caller does not own is a bug in the caller: it panics, or affects the
 //! connection that has the key now.
 
+mod addresses;
 mod arrival;
 mod calls;
 mod chronicle;
@@ -54,6 +55,7 @@ use socket::{Fate, Owner, Socket};
 use timers::Timers;
 use transmit::Queue;
 
+pub use addresses::{Unfit, check_address};
 pub use info::Info;
 pub use link::{Abilities, Offload};
 pub use options::{Route, SocketOptions};
@@ -107,6 +109,9 @@ pub struct Counters {
     pub refused: u64,
     /// Packets for addresses that are not the stack's.
     pub strange: u64,
+    /// Packets whose source cannot be another host's: see [`Unfit`]. They are dropped. (RFC 1812,
+    /// section 5.3.7, calls such addresses martian.)
+    pub martians: u64,
     /// Fragments of IP packets.
     pub fragments: u64,
     /// Packets that were put together from fragments.

@@ -3,6 +3,7 @@
 
 mod floods;
 mod fragments;
+mod martians;
 mod segments;
 
 use std::io::IoSlice;
@@ -156,7 +157,8 @@ impl Peer {
     fn at(number: u32) -> Self {
         let [_, a, b, c] = number.to_be_bytes();
         Self {
-            address: SocketAddr::new(Ipv4Addr::new(10, a, b, c).into(), 4000 + c as u16),
+            // Not of the network of the server, whose own address is no peer's.
+            address: SocketAddr::new(Ipv4Addr::new(11, a, b, c).into(), 4000 + c as u16),
             seq: number.wrapping_mul(7919),
             ack: 0,
             window: 60_000,
