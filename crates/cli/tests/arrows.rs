@@ -42,11 +42,20 @@ const CRATES: &[(&str, &[&str])] = &[
         "tinygram-stack",
         &["tinygram-engine", "tinygram-tcp", "tinygram-wire"],
     ),
-    ("tinygram-diagnose", &["tinygram-engine", "tinygram-wire"]),
+    ("tinygram-stalls", &[]),
+    (
+        "tinygram-diagnose",
+        &["tinygram-engine", "tinygram-stalls", "tinygram-wire"],
+    ),
     // Through diagnose to the crates it is built on, for live packets.
     (
         "tinygram-watch",
-        &["tinygram-diagnose", "tinygram-wire", "tinygram-engine"],
+        &[
+            "tinygram-diagnose",
+            "tinygram-stalls",
+            "tinygram-wire",
+            "tinygram-engine",
+        ],
     ),
     ("tinygram-link", &[]),
     ("tinygram-load", &["tinygram-link"]),
@@ -65,6 +74,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tinygram-naglemark-live",
             "tinygram-papers",
             "tinygram-stack",
+            "tinygram-stalls",
             "tinygram-tcp",
             "tinygram-diagnose",
             "tinygram-link",

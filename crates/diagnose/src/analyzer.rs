@@ -1,3 +1,4 @@
+use tinygram_stalls::thresholds::COARSE_CLOCK_NS;
 use tinygram_wire::capture::{Frame, LinkType};
 use tinygram_wire::decode::{self, Decoded, Look};
 
@@ -9,7 +10,7 @@ use crate::flow::table::Table;
 use crate::parameters::Parameters;
 use crate::pool::{Corroborated, Pools};
 use crate::report::{ConnectionReport, Report, Summary};
-use crate::vocabulary::Kind;
+use tinygram_stalls::Kind;
 
 /// Takes frames in capture order and returns a report at the end.
 ///
@@ -77,7 +78,7 @@ impl Analyzer {
             summary.unseen.filtered += 1;
             return;
         }
-        summary.sight.fine_clock = summary.sight.fine_clock || time_ns % COARSE_NS != 0;
+        summary.sight.fine_clock = summary.sight.fine_clock || time_ns % COARSE_CLOCK_NS != 0;
         if summary.segments == 0 {
             summary.first_ns = time_ns;
         }
@@ -289,9 +290,6 @@ impl Analyzer {
         }
     }
 }
-
-/// A clock whose times are all multiples of this is too coarse to show a delayed ACK.
-const COARSE_NS: i64 = 10_000_000;
 
 /// The year 2116: the difference of any two times fits, whatever a capture says.
 const LAST_TIME_NS: i64 = 1 << 62;

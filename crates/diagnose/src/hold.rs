@@ -6,11 +6,14 @@
 //! capture point and sender after the release. The time from trigger to held segment is how long
 //! the sender waited.
 
+use tinygram_stalls::thresholds::{
+    CLOCK_BLUR_NS, FINEST_NS, LAN_NS, LATE_ACK_NS, LATE_ROUND_TRIP_NS, RTO_MIN_NS, SCHEDULED_NS,
+    STANDARD_RTO_NS, TICK_NS,
+};
 use tinygram_wire::decode::{Head, Segment};
 
-use crate::flow::half::{Half, LATE_NS, Mark, Resent};
-use crate::odds::FINEST_NS;
-use crate::vocabulary::{Pieces, Timeout};
+use crate::flow::half::{Half, Mark, Resent};
+use tinygram_stalls::{Pieces, Timeout};
 
 /// A segment that left when something released it.
 #[derive(Clone, Debug)]
@@ -137,7 +140,7 @@ pub(crate) fn pause(
     }
     let release = &sender.release;
     let waited_for_ack = (short || (sender.idle() && release.pure))
-        && release.wait_ns.max(sender_distance_ns.unwrap_or(0)) >= LATE_NS
+        && release.wait_ns.max(sender_distance_ns.unwrap_or(0)) >= LATE_ACK_NS
         && release.mark.frame > sender.sent.frame
         && sender.sent.frame > 0
         && (!sender.disturbed
@@ -165,7 +168,7 @@ pub(crate) fn pause(
         (Some(stamp), Some(own)) => sender.echoes_acks && (own.echo.wrapping_sub(stamp) as i32) < 0,
         _ => false,
     } || sender.lacks_data_before_release(segment.ack);
-    let tolerance_ns = TOLERANCE_NS
+    let tolerance_ns = SCHEDULED_NS
         .max(sender_distance_ns.unwrap_or(0) / 2)
         .max(hold_ns / 10);
     let flight = match short {
@@ -240,17 +243,17 @@ fn behind_a_short_one(
     let (one, distance_ns) = (&sender.short, sender_distance_ns?);
     let full_since = sender.last_len >= mss && one.sent.frame < sender.sent.frame;
     // What follows the full ones at once left with them.
-    let paused = mark.time_ns - sender.sent.time_ns >= LATE_NS;
+    let paused = mark.time_ns - sender.sent.time_ns >= LATE_ACK_NS;
     if !(full_since && paused) || one.acked.frame == 0 || sender.flight_defied {
         return None;
     }
     let reaction_ns = mark.time_ns - one.acked.time_ns;
     let off_ns = (reaction_ns - distance_ns).abs();
     let wait_ns = one.acked.time_ns - one.sent.time_ns;
-    let prompt = wait_ns - sender.receiver_distance_ns().unwrap_or(0) < LATE_NS;
+    let prompt = wait_ns - sender.receiver_distance_ns().unwrap_or(0) < LATE_ACK_NS;
     // With others open it takes a closer look: they come and go all the time.
     let share = if sender.idle() { 8 } else { 32 };
-    (off_ns <= TOLERANCE_NS.max(distance_ns / share)).then_some(Hold {
+    (off_ns <= SCHEDULED_NS.max(distance_ns / share)).then_some(Hold {
         trigger: one.sent,
         release: Some(one.acked),
         held: mark,
@@ -287,7 +290,7 @@ fn behind_a_short_one(
 /// A sender whose window has begun with two segments has one of a single segment only behind a timeout.
 fn timeout_before(sender: &Half, segment: &Segment, mss: u32) -> Timeout {
     let least_ns = match sender.restarted {
-        true => RTO_NS,
+        true => RTO_MIN_NS,
         false => STANDARD_RTO_NS,
     };
     let asked_ns = sender.asked_ns(segment.ack).filter(|&at_ns| at_ns > 0);
@@ -321,9 +324,9 @@ pub(crate) fn timer_pause(
     mss: u32,
 ) -> Pause {
     let hold_ns = mark.time_ns - sender.sent.time_ns;
-    let least_ns = RTO_NS + rtt_ns - TICK_NS;
+    let least_ns = RTO_MIN_NS + rtt_ns - TICK_NS;
     // The smoothed round trip has delayed ACKs in it, too; the kernel's timer is late by its tick.
-    let most_ns = RTO_NS + (rtt_ns + rtt_ns / 4).max(LATE_ROUND_TRIP_NS) + 3 * TICK_NS;
+    let most_ns = RTO_MIN_NS + (rtt_ns + rtt_ns / 4).max(LATE_ROUND_TRIP_NS) + 3 * TICK_NS;
     // What was lost on its way to the capture comes again after a retransmission timeout, too.
     let plain = !sender.peer_between && !sender.disturbed && !sender.numbers.tell_of_missing();
     // A segment is as large as the MSS allows, or as the window does.
@@ -419,7 +422,7 @@ fn off_by(reaction_ns: i64, sender_distance_ns: Option<i64>, exact: Option<i64>)
         return Some(off_ns);
     }
     let early_ns = exact.unwrap_or(distance_ns * 3 / 10);
-    match -off_ns > BLUR_NS.max(early_ns) {
+    match -off_ns > CLOCK_BLUR_NS.max(early_ns) {
         false => Some(-off_ns),
         // The segment was on its way before the ACK could have arrived.
         true if exact.is_some() && distance_ns > LAN_NS => None,
@@ -428,22 +431,6 @@ fn off_by(reaction_ns: i64, sender_distance_ns: Option<i64>, exact: Option<i64>)
         true => Some(reaction_ns),
     }
 }
-
-/// A released sender needs to be scheduled. Busy hosts take this long, and more now and then:
-/// a tenth of the hold is looked at, and the odds decide.
-const TOLERANCE_NS: i64 = 1_000_000;
-/// Round trips below this are a local network's, and a handshake's measure of them is rough.
-const LAN_NS: i64 = 2_000_000;
-/// Linux's least retransmission timeout, `TCP_RTO_MIN`.
-const RTO_NS: i64 = 200_000_000;
-/// RFC 6298's.
-const STANDARD_RTO_NS: i64 = 1_000_000_000;
-/// What delayed ACKs add to a smoothed round trip.
-const LATE_ROUND_TRIP_NS: i64 = 80_000_000;
-/// One jiffy at HZ 250.
-const TICK_NS: i64 = 4_000_000;
-/// Two clocks, or two queues of one, may disagree by this much about what came first.
-const BLUR_NS: i64 = 50_000;
 
 #[cfg(test)]
 mod tests;

@@ -2,11 +2,14 @@
 //! one after the other.
 
 use crate::findings::{self, nagle_round_trip};
-use crate::flow::half::{Half, LATE_NS, Turn};
+use crate::flow::half::{Half, Turn};
 use crate::hold::Hold;
 use crate::lookalikes::Lookalike;
-use crate::odds::FINEST_NS;
-use crate::vocabulary::Kind;
+use tinygram_stalls::Kind;
+use tinygram_stalls::thresholds::{
+    ANSWER_AT_ONCE_NS, BUSY_HOST_NS, BY_ACCIDENT, FINEST_NS, KERNEL_WAKES_NS, LATE_ACK_NS,
+    LEAST_DELAY_NS, LONGEST_DELAY_NS, SAME_HOST_NS, is_on_timer,
+};
 
 /// What a hold is judged by.
 pub(crate) struct Judge<'a> {
@@ -134,15 +137,15 @@ impl<'a> Judge<'a> {
         let half = self.half;
         let path_ns = half.receiver_distance_ns().unwrap_or(0);
         let beyond_ns = hold.ack_wait_ns - path_ns;
-        let on_timer = on_timer(beyond_ns) || self.on_own_timer(hold);
-        if beyond_ns < LATE_NS || (beyond_ns < path_ns / 4 && !on_timer) {
+        let on_timer = is_on_timer(beyond_ns) || self.on_own_timer(hold);
+        if beyond_ns < LATE_ACK_NS || (beyond_ns < path_ns / 4 && !on_timer) {
             return Ack::Prompt;
         }
-        if !(TIMER_NS..2 * TIMERS_NS).contains(&beyond_ns) {
+        if !(LEAST_DELAY_NS..2 * LONGEST_DELAY_NS).contains(&beyond_ns) {
             return Ack::Otherwise(Lookalike::LateAck);
         }
         let carried_ns = i64::from(hold.flight) * i64::from(half.pace) / 16;
-        if beyond_ns - carried_ns < TIMER_NS && hold.step_ns < TIMER_NS {
+        if beyond_ns - carried_ns < LEAST_DELAY_NS && hold.step_ns < LEAST_DELAY_NS {
             return Ack::Otherwise(Lookalike::SlowLink);
         }
         // What RFC 1122 does not let wait was as late.
@@ -153,7 +156,7 @@ impl<'a> Judge<'a> {
         let shorter = |way_ns: u32| {
             let ns = i64::from(way_ns);
             let beyond_ns = hold.ack_wait_ns - ns;
-            way_ns != u32::MAX && beyond_ns >= TIMER_NS && (beyond_ns >= ns || on_timer)
+            way_ns != u32::MAX && beyond_ns >= LEAST_DELAY_NS && (beyond_ns >= ns || on_timer)
         };
         let (measured, sooner) = (shorter(half.handshake_ns), shorter(half.ack_min_ns));
         // The few ACKs that there were are no witnesses against themselves where the handshake tells
@@ -163,7 +166,7 @@ impl<'a> Judge<'a> {
             (true, ..) | (_, true, true) => Ack::Delayed,
             (_, true, false) => Ack::Perhaps,
             // A timer of no usual length, or a path that has become slower.
-            (false, false, _) if half.handshake_ns != u32::MAX && beyond_ns < TIMERS_NS => {
+            (false, false, _) if half.handshake_ns != u32::MAX && beyond_ns < LONGEST_DELAY_NS => {
                 Ack::Perhaps
             }
             _ => Ack::Otherwise(Lookalike::LateAck),
@@ -175,7 +178,7 @@ impl<'a> Judge<'a> {
         let typical_ns = i64::from(self.half.delayed_ns);
         self.half.tally.delayed_acks >= 3
             && (hold.ack_wait_ns - typical_ns).abs() < typical_ns / 10
-            && typical_ns > TIMER_NS
+            && typical_ns > LEAST_DELAY_NS
     }
 
     /// Returns the probability that what was seen of this direction is an accident: upon ACKs that came as
@@ -199,7 +202,8 @@ impl<'a> Judge<'a> {
         is_ready(hold)
             || late_ns <= within_ns
             || (!hold.prompt
-                && (late.mostly_within(within_ns) || (late_ns <= BUSY_NS && late.follows_acks())))
+                && (late.mostly_within(within_ns)
+                    || (late_ns <= BUSY_HOST_NS && late.follows_acks())))
     }
 
     /// It left as fast as a kernel lets go, and so did three of four of this sender's. A relay that passes on what
@@ -214,9 +218,9 @@ impl<'a> Judge<'a> {
     /// segment.
     pub(crate) fn is_at_once(&self, hold: &Hold) -> bool {
         let distance_ns = hold.sender_distance_ns.unwrap_or(i64::MAX);
-        distance_ns > BESIDE_NS
+        distance_ns > SAME_HOST_NS
             || (hold.reaction_ns - 2 * distance_ns).min(hold.off_ns)
-                <= KERNEL_NS.max(3 * self.blur_ns)
+                <= KERNEL_WAKES_NS.max(3 * self.blur_ns)
     }
 
     /// Returns how much later it left than its ACK, the way and the link put it, in nanoseconds.
@@ -238,8 +242,9 @@ impl<'a> Judge<'a> {
         if self.takes_turns && self.half.asked && tally.self_clocked <= tally.answers {
             return true;
         }
-        let usual_ns = (distance_ns + self.answers_ns.min(TIMERS_NS) * 3 / 2).min(TIMERS_NS);
-        answered_ns - hold.held.time_ns < AT_ONCE_NS.max(4 * distance_ns).max(usual_ns)
+        let usual_ns =
+            (distance_ns + self.answers_ns.min(LONGEST_DELAY_NS) * 3 / 2).min(LONGEST_DELAY_NS);
+        answered_ns - hold.held.time_ns < ANSWER_AT_ONCE_NS.max(4 * distance_ns).max(usual_ns)
     }
 }
 
@@ -247,32 +252,6 @@ impl<'a> Judge<'a> {
 fn is_ready(hold: &Hold) -> bool {
     hold.release.is_none() || hold.more_ready
 }
-
-/// Timers in use, in milliseconds: Linux 40, Solaris 50, BSD and macOS 100, Windows and older BSDs
-/// 200; each may be late by a tick or two, and the path may have been faster by then.
-fn on_timer(beyond_ns: i64) -> bool {
-    [33..=56, 95..=112, 185..=220]
-        .iter()
-        .any(|timer| timer.contains(&(beyond_ns / 1_000_000)))
-}
-
-/// Slow hosts acknowledge after 10 to 20 ms without any timer. Delayed-ACK timers in use start at
-/// 40 ms; the tick of a cyclic one may fall earlier, and such a stall costs least.
-const TIMER_NS: i64 = 20_000_000;
-/// A sender so near the capture point is on the same host. Farther off, a link of 10 Mbit/s takes longer for the held
-/// bytes than a relay does.
-const BESIDE_NS: i64 = 40_000;
-/// A kernel on the capturing host sends what an ACK releases within this time, even if its processor slept: within 97
-/// us nine times of ten on the machine of the recordings with relays, to which this is fitted. Relays took 70 to 350.
-const KERNEL_NS: i64 = 90_000;
-/// No delayed-ACK timer is longer (RFC 1122, section 4.2.3.2).
-const TIMERS_NS: i64 = 500_000_000;
-/// A clock of the program's own ends so near an ACK, on either side of it, once in half as many times.
-const BY_ACCIDENT: i64 = 200;
-/// The slowest host that was seen to wake up late, time after time, took 1.4 ms.
-const BUSY_NS: i64 = 2_000_000;
-/// An answer within this time answers the segment before it.
-const AT_ONCE_NS: i64 = 5_000_000;
 
 #[cfg(test)]
 mod tests;

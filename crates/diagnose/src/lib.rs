@@ -21,7 +21,6 @@ mod pool;
 mod report;
 mod sight;
 mod story;
-pub mod vocabulary;
 
 pub use analyzer::Analyzer;
 pub use findings::{Facts, Finding};
@@ -30,6 +29,7 @@ pub use lookalikes::{Event, Lookalike};
 pub use parameters::{Filter, Parameters};
 pub use report::{CapturePoint, ConnectionReport, Direction, Report, Summary, Unseen};
 pub use sight::{Dominant, Sight, Stamps};
-pub use vocabulary::{
-    Advice, Case, Cost, Kind, Obstacle, Pieces, Protocol, Side, Tier, Timeout, Verdict, recipes,
+pub use tinygram_stalls::{
+    Advice, Case, Cost, Kind, Obstacle, Obstacles, Pieces, Protocol, Side, Tier, Timeout, Verdict,
+    recipes,
 };

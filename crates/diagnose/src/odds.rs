@@ -5,6 +5,8 @@
 //! after the last data, then an accident puts it within w of the release with a probability of
 //! about 2w/T. Over all occasions the number of accidents is a Poisson variable.
 
+use tinygram_stalls::thresholds::{FINEST_NS, LAST_KEPT, STEADY_WIDTHS, VARIED_ACKS_NS, WIDTHS};
+
 /// The occasions of one direction, and how close behind the ACK the data left on each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Odds {
@@ -16,7 +18,7 @@ pub(crate) struct Odds {
     misses: u32,
     /// Of the last such occasions: how long after the data before it the ACK came, and how long after the ACK
     /// the data, in nanoseconds.
-    last: [[u32; 2]; KEPT],
+    last: [[u32; 2]; LAST_KEPT],
     /// Of the hits those that left as fast as a kernel lets go.
     at_once: u32,
 }
@@ -27,7 +29,7 @@ impl Odds {
         density: 0.0,
         hits: [0; WIDTHS],
         misses: 0,
-        last: [[0; 2]; KEPT],
+        last: [[0; 2]; LAST_KEPT],
         at_once: 0,
     };
 
@@ -104,7 +106,7 @@ impl Odds {
         let loosest = habit
             .map_or(0, |at| at + 2)
             .max(bucket(blur_ns))
-            .max(if steady { STEADY } else { 0 });
+            .max(if steady { STEADY_WIDTHS } else { 0 });
         bucket(off_ns) <= loosest
     }
 
@@ -117,7 +119,7 @@ impl Odds {
 
     /// Whatever time the ACKs took, the data came as long after them: a clock of its own does not follow them.
     pub(crate) fn follows_acks(&self) -> bool {
-        let last = &self.last[..KEPT.min(self.hits() as usize)];
+        let last = &self.last[..LAST_KEPT.min(self.hits() as usize)];
         if last.len() < 4 {
             return false;
         }
@@ -128,7 +130,7 @@ impl Odds {
             all[(3 * all.len() - 1) / 4] - all[all.len() / 4]
         };
         let (waits, reactions) = (spread(0), spread(1));
-        waits >= VARIED_NS && waits / 4 >= reactions
+        waits >= VARIED_ACKS_NS && waits / 4 >= reactions
     }
 
     /// Of four hits and more, whether three of four left as fast as a kernel lets go; none before there are four.
@@ -160,17 +162,6 @@ fn tail(expected: f64, k: u32) -> f64 {
     }
     (1.0 - below).max(0.0)
 }
-
-/// The finest width in nanoseconds: timestamping and scheduling blur what is closer.
-pub(crate) const FINEST_NS: i64 = 60_000;
-/// ACKs that vary by less are a timer's, and data on a timer of its own may come as regularly behind them.
-const VARIED_NS: u32 = 1_000_000;
-/// Enough to tell what is usual.
-const KEPT: usize = 8;
-/// Up to 4 ms.
-const STEADY: usize = 6;
-/// Up to 15 ms.
-const WIDTHS: usize = 9;
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use tinygram_wire::decode::Segment;
 
-use crate::vocabulary::Kind;
+use tinygram_stalls::Kind;
 
 /// The settings of an analysis.
 #[derive(Clone, Debug)]

@@ -5,14 +5,14 @@
 //! show together.
 
 use std::collections::BTreeMap;
+use tinygram_stalls::thresholds::{AS_LIKELY, CERTAIN, doubt};
 
 use tinygram_wire::endpoint::Endpoint;
 
 use crate::findings::Finding;
 use crate::flow::connection::Connection;
 use crate::odds::Odds;
-use crate::story::{CERTAIN, doubt};
-use crate::vocabulary::{Kind, Side, Tier};
+use tinygram_stalls::{Kind, Side, Tier};
 
 /// Suspects by the program that sent them.
 #[derive(Default)]
@@ -110,9 +110,6 @@ impl Pools {
     }
 }
 
-/// If an accident would produce as much with at least this probability, only suspects that fit as
-/// closely as the capture point can measure stay possible.
-const AS_LIKELY: f64 = 0.3;
 /// The most pools, and the most suspects in one, so that memory stays bounded.
 const POOLS: usize = 1_000;
 const SUSPECTS: usize = 256;

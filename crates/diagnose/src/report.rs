@@ -1,5 +1,6 @@
 //! The result of an analysis, as data.
 
+use tinygram_stalls::thresholds::MANY_TIMES;
 use tinygram_wire::decode::Unread;
 use tinygram_wire::endpoint::Endpoint;
 
@@ -7,7 +8,7 @@ use crate::findings::Finding;
 use crate::flow::connection::Connection;
 use crate::lookalikes::{Lookalike, RuledOut};
 use crate::sight::{Sight, Stamps};
-use crate::vocabulary::{Cost, Kind, Obstacle, Side, Tier, Verdict};
+use tinygram_stalls::{Cost, Kind, Obstacle, Obstacles, Side, Tier, Verdict};
 
 /// Everything found.
 #[derive(Clone, Debug, Default)]
@@ -280,10 +281,10 @@ impl Summary {
 
     /// Returns what prevented most of the capture from showing a stall.
     #[must_use]
-    pub fn obstacles(&self) -> Vec<Obstacle> {
+    pub fn obstacles(&self) -> Obstacles {
         let (unseen, sight) = (&self.unseen, &self.sight);
         if self.segments == 0 && unseen.filtered > 0 {
-            return vec![Obstacle::Filtered];
+            return [Obstacle::Filtered].into_iter().collect();
         }
         if self.segments == 0 {
             let reasons = [
@@ -296,13 +297,14 @@ impl Summary {
                 .into_iter()
                 .filter(|(_, n)| *n > 0)
                 .max_by_key(|(_, n)| *n);
-            return vec![most.map_or(Obstacle::NoTcp, |(obstacle, _)| obstacle)];
+            let reason = most.map_or(Obstacle::NoTcp, |(obstacle, _)| obstacle);
+            return [reason].into_iter().collect();
         }
         let hidden = unseen.link_type + unseen.cut + unseen.fragments + unseen.tunnels;
         let frames = self.segments + hidden;
         let clock = self.has_clock();
         let jumps = clock && sight.clock_steps * 2 > sight.data;
-        let coarse = clock && !sight.fine_clock && self.segments >= MANY;
+        let coarse = clock && !sight.fine_clock && self.segments >= MANY_TIMES;
         [
             (Obstacle::LinkType, unseen.link_type * 2 > frames),
             (Obstacle::HeadersCut, unseen.cut * 2 > frames),
@@ -421,6 +423,3 @@ impl std::ops::AddAssign<&Summary> for Summary {
         self.unlisted_connections += other.unlisted_connections;
     }
 }
-
-/// Fewer times may all be round ones by accident.
-const MANY: u64 = 10;

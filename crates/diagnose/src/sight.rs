@@ -2,6 +2,9 @@
 
 use crate::flow::connection::Connection;
 use crate::lookalikes::Lookalike;
+use tinygram_stalls::thresholds::{
+    DOMINANT_LEAST_NS, FEW_GAPS, LONG_GAP_NS, MANY_GAPS, STILL_FRAMES,
+};
 
 /// What could be seen, and what took the time, over all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,7 +139,7 @@ impl Sight {
         let missed = u64::from(a.tally.missed) + u64::from(b.tally.missed);
         if a.spoke != b.spoke {
             self.one_direction += data;
-        } else if missed >= FEW && missed * 10 > data {
+        } else if missed >= FEW_GAPS && missed * 10 > data {
             self.gappy += data;
         }
         let server = &connection.halves[1 - connection.client()];
@@ -163,7 +166,7 @@ impl Sight {
             (Dominant::SlowServer, self.server_ns),
         ];
         let most = shares.into_iter().max_by_key(|(_, ns)| *ns)?;
-        (most.1 >= LEAST_NS && most.1 >= self.lifetime_ns / 3).then_some(most)
+        (most.1 >= DOMINANT_LEAST_NS && most.1 >= self.lifetime_ns / 3).then_some(most)
     }
 }
 
@@ -183,14 +186,3 @@ impl std::ops::AddAssign<&Sight> for Sight {
         self.unwatched_ns += other.unwatched_ns;
     }
 }
-
-/// A queue or a clock of milliseconds may well take a shorter time twice.
-const LONG_GAP_NS: i64 = 5_000_000;
-/// The most frames that a clock of milliseconds may stamp alike.
-const STILL_FRAMES: u64 = 50;
-/// Fewer gaps between frames may all be equal by accident.
-const MANY_GAPS: u64 = 10;
-/// Fewer gaps in the data than this are ignored.
-const FEW: u64 = 3;
-/// A shorter time is not mentioned.
-const LEAST_NS: i64 = 200_000_000;

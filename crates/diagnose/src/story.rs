@@ -9,7 +9,8 @@ use crate::flow::half::Mark;
 use crate::hold::Hold;
 use crate::judge::{Judge, Ruling};
 use crate::lookalikes::{Lookalike, RuledOut, Tally};
-use crate::vocabulary::{Kind, Tier};
+use tinygram_stalls::thresholds::{CERTAIN, PUNCTUAL_NS, SAME_FLIGHTS, STREAM_HOLDS, doubt};
+use tinygram_stalls::{Kind, Tier};
 
 /// The remarkable part of a connection; most have none.
 #[derive(Clone, Debug, Default)]
@@ -106,7 +107,7 @@ impl Story {
         if direction.pending.is_empty() {
             return;
         }
-        let streaming = late(&direction.pending) >= STREAM;
+        let streaming = late(&direction.pending) >= STREAM_HOLDS;
         let kind = match streaming {
             true => Lookalike::PeriodicSender,
             false => Lookalike::NobodyWaited,
@@ -143,14 +144,14 @@ impl Story {
                     .half
                     .goes_by_its_acks(hold.flight, hold.held_len, hold.mss);
         }
-        let steady = direction.same_flight >= BULK;
+        let steady = direction.same_flight >= SAME_FLIGHTS;
         let bulk = direction.is_bulk(&holds);
         direction.was_bulk |= bulk;
         if judge.answered_ns.is_some() {
             direction.end_turn(&holds);
         }
         let punctual = direction.is_punctual();
-        let streaming = late(&holds) >= STREAM && !steady;
+        let streaming = late(&holds) >= STREAM_HOLDS && !steady;
         let overflown = direction.overflow.count > 0;
         direction.drop_overflow(&mut self.ruled_out);
         let accident = [false, true].map(|prompt| judge.accident(prompt));
@@ -319,7 +320,7 @@ impl Story {
 impl Direction {
     /// Flights of one size again and again, or one after the other upon prompt ACKs, are a buffer's.
     fn is_bulk(&self, holds: &[Hold]) -> bool {
-        self.same_flight >= BULK || holds.iter().any(|hold| hold.chained)
+        self.same_flight >= SAME_FLIGHTS || holds.iter().any(|hold| hold.chained)
     }
 
     /// Most tails waited as long as the one before: two of many do so by accident.
@@ -366,24 +367,7 @@ pub(crate) fn cost_ns(hold: &Hold) -> i64 {
     hold.held.time_ns - hold.trigger.time_ns
 }
 
-/// Data that was ready when the trigger left needs one hold, and a strict Nagle a second for the
-/// last piece. More in one turn: the sender writes as it goes.
-const STREAM: usize = 3;
-/// Flights of one size this often in a row are a buffer's size, not an application's habit.
-const BULK: u32 = 3;
-/// A kernel timer is as punctual as this.
-const PUNCTUAL_NS: i64 = 2_500_000;
 const PENDING_LIMIT: usize = 64;
 /// The same for flights of one size.
 const BULK_LIMIT: usize = 512;
 const SUSPECT_LIMIT: usize = 16;
-
-/// Returns the probability below which an accident is likely to be none. Most late ACKs that small data
-/// follows closely are delayed ones that released it. Behind an ACK that nobody delayed there is less time
-/// for an accident, and fewer programs pause for just a round trip. docs/diagnose.md has how many
-/// accusations are right.
-pub(crate) fn doubt(prompt: bool) -> f64 {
-    if prompt { 0.2 } else { 0.05 }
-}
-/// What is less probable by accident than this is certain to be none.
-pub(crate) const CERTAIN: f64 = 0.001;

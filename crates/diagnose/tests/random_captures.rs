@@ -13,8 +13,8 @@ use random::capture::{self, Capture, Truth};
 use random::dice::Dice;
 use random::made::{self, Shape, Sort};
 use random::score::{Claim, Score};
-use tinygram_diagnose::vocabulary::Cure;
 use tinygram_diagnose::{Analyzer, Facts, Parameters, Report};
+use tinygram_stalls::Cure;
 use tinygram_wire::capture::{LinkType, PcapWriter};
 
 fn diagnose(capture: &Capture) -> Report {

@@ -4,17 +4,11 @@
 use super::{Words, release_evidence};
 use crate::flow::half::Half;
 use crate::hold::Hold;
+use tinygram_stalls::buffer;
 
 pub(super) fn is(hold: &Hold, _: &Half) -> bool {
-    hold.release.is_some()
-        && hold.held_len < hold.mss
-        && hold.flight > hold.mss
-        && hold.flight.is_multiple_of(BUFFER_UNIT)
+    hold.release.is_some() && hold.held_len < hold.mss && buffer::tears(hold.flight, hold.mss)
 }
-
-/// Buffer sizes are multiples of this: powers of two or small multiples of them. 512 is the
-/// smallest buffer in use.
-pub(super) const BUFFER_UNIT: u32 = 512;
 
 pub(super) static WORDS: Words = Words {
     habit: |f| match f.hold() {

@@ -4,7 +4,7 @@
 use super::Words;
 use crate::flow::half::Half;
 use crate::hold::Hold;
-use crate::vocabulary::ms;
+use tinygram_stalls::ms;
 
 pub(super) fn is(hold: &Hold, _: &Half) -> bool {
     hold.release.is_none()

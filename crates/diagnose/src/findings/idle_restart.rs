@@ -2,12 +2,13 @@
 //! `tcp_slow_start_after_idle`): the congestion window, which had grown, is cut to the initial
 //! window, and a message that used to leave at once takes more round trips.
 
+use tinygram_stalls::thresholds::{INITIAL_SEGMENTS, NOTICED_RESTART_NS};
 use tinygram_wire::decode::Segment;
 
 use super::Words;
 use crate::flow::half::{Half, Mark};
 use crate::hold::Hold;
-use crate::vocabulary::{Pieces, Timeout, ms};
+use tinygram_stalls::{Pieces, Timeout, ms};
 
 /// Returns the pause that ends the first flight after an idle period, if the congestion window
 /// caused it.
@@ -29,7 +30,7 @@ pub(crate) fn pause(
         && INITIAL_SEGMENTS.contains(&(flight / mss))
         && half.peak_flight >= 2 * flight;
     let a_round_trip =
-        rtt_ns >= LEAST_RTT_NS && wait_ns >= rtt_ns / 2 && wait_ns < rtt_ns + rtt_ns / 2;
+        rtt_ns >= NOTICED_RESTART_NS && wait_ns >= rtt_ns / 2 && wait_ns < rtt_ns + rtt_ns / 2;
     let upon_ack = mark.time_ns - half.release.mark.time_ns < rtt_ns / 2;
     let room = half.release.room >= segment.payload;
     (full && cut && a_round_trip && upon_ack && room && !half.peer_spoke && !half.disturbed).then(
@@ -66,13 +67,6 @@ pub(crate) fn pause(
         },
     )
 }
-
-/// The shortest retransmission timeout in use; a shorter silence cuts no window.
-pub(crate) const LEAST_IDLE_NS: i64 = 200_000_000;
-/// RFC 5681 allows two to four segments, RFC 6928 ten.
-const INITIAL_SEGMENTS: [u32; 4] = [2, 3, 4, 10];
-/// Below this nobody notices a round trip.
-const LEAST_RTT_NS: i64 = 5_000_000;
 
 pub(super) static WORDS: Words = Words {
     habit: |f| match f.hold() {

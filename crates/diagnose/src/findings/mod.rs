@@ -14,10 +14,12 @@ pub mod write_write_read;
 use crate::flow::connection::Connection;
 use crate::flow::half::{Half, Mark};
 use crate::hold::Hold;
-use crate::odds::{self, Odds};
-use crate::vocabulary::recipes::{self, Recipe};
-use crate::vocabulary::{
-    Advice, Case, Cost, Cure, Kind, Pieces, Protocol, Side, Tier, Timeout, advice, ms,
+use crate::odds::Odds;
+use tinygram_stalls::flood::Flood;
+use tinygram_stalls::recipes::{self, Recipe};
+use tinygram_stalls::thresholds::FINEST_NS;
+use tinygram_stalls::{
+    Advice, Case, Cost, Cure, Kind, Pieces, Protocol, Side, Tier, Timeout, headline, ms,
 };
 
 /// The texts of a kind, defined in the kind's file.
@@ -95,7 +97,7 @@ pub enum Facts {
     /// The measurements of a stall.
     Hold(Hold),
     /// The measurements of a flood.
-    Flood(tinygram_flood::Flood),
+    Flood(Flood),
 }
 
 impl Finding {
@@ -149,7 +151,7 @@ impl Finding {
     /// It left as close to where its release puts it as can be told from the capture point.
     pub(crate) fn is_within(&self, blur_ns: i64) -> bool {
         self.hold()
-            .is_none_or(|h| h.off_ns <= blur_ns.max(odds::FINEST_NS))
+            .is_none_or(|h| h.off_ns <= blur_ns.max(FINEST_NS))
     }
 
     /// Returns the reasons for the finding, one sentence each.
@@ -167,7 +169,7 @@ impl Finding {
     /// Returns the cure in a few words, for the first sentence.
     #[must_use]
     pub fn cure(&self) -> String {
-        advice::headline(&self.case())
+        headline(&self.case())
     }
 
     /// Returns what can be changed at both ends.

@@ -4,6 +4,7 @@
 use super::Words;
 use crate::flow::half::Half;
 use crate::hold::Hold;
+use tinygram_stalls::thresholds::{ACKS_TOGETHER_NS, NOTICED_WAIT_NS};
 
 /// Returns true only if the reader answered after the held segment, and neither the receive window
 /// nor the congestion window can have held it.
@@ -13,7 +14,7 @@ pub(crate) fn is(hold: &Hold, half: &Half, answered_ns: Option<i64>) -> bool {
         && hold.room >= hold.held_len
         && answered_ns.is_some()
         && (half.handshake_ns != u32::MAX || half.tally.acks >= 4)
-        && hold.held.time_ns - hold.trigger.time_ns >= LEAST_NS
+        && hold.held.time_ns - hold.trigger.time_ns >= NOTICED_WAIT_NS
 }
 
 /// Returns whether the congestion window had room for the segment. It did if less than a window's
@@ -31,13 +32,8 @@ fn window_had_room(hold: &Hold, half: &Half) -> bool {
         || (!hold.trigger_len.is_multiple_of(hold.mss) && !half.grew_from_one())
         || before >= hold.flight + hold.held_len
         || hold.repeated
-        || i64::from(hold.in_parts_ns) >= APART_NS
+        || i64::from(hold.in_parts_ns) >= ACKS_TOGETHER_NS
 }
-
-/// A shorter wait goes unnoticed.
-const LEAST_NS: i64 = 25_000_000;
-/// ACKs further apart than this reach a sender separately.
-const APART_NS: i64 = 200_000;
 
 pub(super) static WORDS: Words = Words {
     habit: |f| match f.hold() {

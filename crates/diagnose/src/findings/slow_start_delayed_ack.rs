@@ -4,7 +4,7 @@
 use super::{Words, release_evidence};
 use crate::flow::half::Half;
 use crate::hold::Hold;
-use crate::vocabulary::Timeout;
+use tinygram_stalls::Timeout;
 
 pub(super) fn is(hold: &Hold, half: &Half) -> bool {
     hold.release.is_some()

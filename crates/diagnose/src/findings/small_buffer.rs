@@ -3,10 +3,11 @@
 //! acknowledge or has freed too little of its buffer to announce it. Only the delayed-ACK timer
 //! ends the deadlock.
 
-use super::buffer_tearing::BUFFER_UNIT;
 use super::{Words, release_evidence};
-use crate::flow::half::{Half, LEAST_BUFFER};
+use crate::flow::half::Half;
 use crate::hold::Hold;
+use tinygram_stalls::buffer;
+use tinygram_stalls::thresholds::{LARGEST_SMALL_BUFFER, LEAST_BUFFER};
 
 /// The window of the sender alone does not tell a buffer from congestion: only flights of the
 /// same size, again and again, do, and the story waits for those. No send buffer is smaller than a segment:
@@ -14,7 +15,7 @@ use crate::hold::Hold;
 pub(super) fn is(hold: &Hold, _: &Half) -> bool {
     hold.release.is_some()
         && hold.held_len >= hold.mss
-        && hold.flight <= LARGEST_BUFFER
+        && hold.flight <= LARGEST_SMALL_BUFFER
         && (is_receivers(hold) || (hold.room >= hold.held_len && hold.flight >= hold.mss))
 }
 
@@ -25,7 +26,7 @@ pub(super) fn is(hold: &Hold, _: &Half) -> bool {
 pub(crate) fn leaves_a_short_one(hold: &Hold) -> bool {
     hold.release.is_some()
         && hold.held_len < hold.mss
-        && hold.flight <= LARGEST_BUFFER
+        && hold.flight <= LARGEST_SMALL_BUFFER
         && (is_of_a_buffer(hold) || fills_with_one_write(hold))
 }
 
@@ -38,12 +39,9 @@ fn fills_with_one_write(hold: &Hold) -> bool {
 /// come to such a number time after time by accident.
 fn is_of_a_buffer(hold: &Hold) -> bool {
     let with_held = hold.flight.saturating_add(hold.held_len);
-    let units = |all: &u32| *all >= LEAST_BUFFER && all.is_multiple_of(BUFFER_UNIT);
+    let units = |all: &u32| *all >= LEAST_BUFFER && buffer::is_a_size(*all);
     [hold.flight, with_held].iter().any(units)
 }
-
-/// More than this is not too small for anything that a delayed-ACK timer has to do with.
-const LARGEST_BUFFER: u32 = 65_536;
 
 /// The receiver's window was full: it is the receive buffer that is small.
 pub(crate) fn is_receivers(hold: &Hold) -> bool {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::flow::half::tests::{changed, opened_with};
 use crate::hold::Behind;
-use crate::vocabulary::Timeout;
+use tinygram_stalls::Timeout;
 use tinygram_wire::decode::Head;
 
 const MSS: u32 = 1000;

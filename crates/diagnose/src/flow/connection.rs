@@ -1,18 +1,21 @@
 //! A connection: two halves, whose turn it is, and what has been found so far.
 
 use tinygram_engine::Flags;
+use tinygram_stalls::thresholds::{
+    BURST_NS, CLOCK_STEP_NS, DEFAULT_MSS, FINEST_NS, LEAST_FULL_BYTES, NEEDLESS_RETRANSMISSIONS,
+    OTHER_NUMBERS, QUEUE_LAG_NS, RTO_MIN_NS, doubt,
+};
 use tinygram_wire::decode::{Around, Segment};
 
 use super::copies::Copies;
 use super::ends::Ends;
-use super::half::{self, Arrival, DEFAULT_MSS, Half, Mark, Turn, saturate};
+use super::half::{self, Arrival, Half, Mark, Turn, saturate};
 use crate::findings::{self, Finding};
 use crate::hold::{self, Pause};
 use crate::judge::Judge;
 use crate::lookalikes::{Lookalike, Tally};
-use crate::odds::FINEST_NS;
-use crate::story::{Story, doubt};
-use crate::vocabulary::{Kind, Protocol, Tier};
+use crate::story::Story;
+use tinygram_stalls::{Kind, Protocol, Tier};
 
 /// One connection's state while it lives. What each segment touches is kept together.
 #[derive(Clone, Debug)]
@@ -83,7 +86,7 @@ impl Connection {
     fn opens_another(&self, segment: &Segment, from: usize, time_ns: i64) -> bool {
         // A capture that was joined to itself, or to one of an earlier time.
         let had_data = self.halves.iter().any(|half| half.tally.segments > 0);
-        if had_data && self.last_ns - time_ns > STEP_NS {
+        if had_data && self.last_ns - time_ns > CLOCK_STEP_NS {
             return true;
         }
         let half = &self.halves[from];
@@ -91,7 +94,7 @@ impl Connection {
         match segment.flags.any(Flags::ACK) {
             false => self.closed || (half.seen && ahead != 0),
             // The SYN before it was not captured; an old one has old numbers.
-            true => half.tally.segments > 0 && !(half::OTHER_NUMBERS..=0).contains(&ahead),
+            true => half.tally.segments > 0 && !(OTHER_NUMBERS..=0).contains(&ahead),
         }
     }
 
@@ -152,8 +155,8 @@ impl Connection {
     #[inline]
     fn straighten(&mut self, time_ns: i64) -> i64 {
         let back_ns = self.last_ns - time_ns;
-        self.clock_steps += u32::from(back_ns > LAG_NS);
-        if back_ns > STEP_NS {
+        self.clock_steps += u32::from(back_ns > QUEUE_LAG_NS);
+        if back_ns > CLOCK_STEP_NS {
             for half in &mut self.halves {
                 half.disturbed = true;
                 half.sent.time_ns = time_ns;
@@ -331,7 +334,7 @@ impl Connection {
                 hold.pieces = self.pieces(from, around, segment.payload);
                 hold.same_stamp = self.left_with_the_last(segment, from, mark);
                 hold.may_be_full = !self.offered_mss()
-                    && segment.payload >= LEAST_FULL.max(self.halves[from].max_len)
+                    && segment.payload >= LEAST_FULL_BYTES.max(self.halves[from].max_len)
                     && !segment.flags.any(Flags::PSH | Flags::FIN);
                 let judge = Judge::of(&self.halves[from], self.halves[1 - from].blur_ns());
                 let at_once = judge.is_at_once(&hold);
@@ -398,7 +401,7 @@ impl Connection {
     fn rested(&mut self, from: usize, mark: Mark, distance_ns: Option<i64>) {
         let half = &self.halves[from];
         let rest_ns = mark.time_ns - half.sent.time_ns.max(half.release.mark.time_ns);
-        if rest_ns > REST_NS + distance_ns.unwrap_or(0) {
+        if rest_ns > BURST_NS + distance_ns.unwrap_or(0) {
             self.self_clocked(from, mark);
         }
     }
@@ -453,9 +456,7 @@ impl Connection {
         let half = &mut self.halves[from];
         let idle_ns = mark.time_ns - half.sent.time_ns;
         // After a loss it is the loss that has cut the window.
-        half.restarted = half.tally.segments > 0
-            && !half.disturbed
-            && idle_ns > findings::idle_restart::LEAST_IDLE_NS;
+        half.restarted = half.tally.segments > 0 && !half.disturbed && idle_ns > RTO_MIN_NS;
         if half.restarted {
             half.waited_flight = 0;
         }
@@ -519,7 +520,7 @@ impl Connection {
     }
 
     fn on_fin(&mut self, from: usize, mark: Mark, found: &mut Vec<Finding>) {
-        let rest_ns = REST_NS + self.halves[1 - from].receiver_distance_ns().unwrap_or(0);
+        let rest_ns = BURST_NS + self.halves[1 - from].receiver_distance_ns().unwrap_or(0);
         let asked = self.halves[1 - from].finished
             && mark.time_ns - self.halves[1 - from].finished_ns <= rest_ns;
         let half = &mut self.halves[from];
@@ -604,7 +605,7 @@ impl Connection {
     fn delays_for_longer(&self, from: usize) -> bool {
         let needless = |tally: &half::Tally| tally.overtaken == tally.retransmitted;
         let [own, peer] = [from, 1 - from].map(|end| &self.halves[end].tally);
-        own.overtaken >= NEEDLESS && needless(own) && needless(peer)
+        own.overtaken >= NEEDLESS_RETRANSMISSIONS && needless(own) && needless(peer)
     }
 
     /// Returns what was suspected of a direction and not corroborated by the rest of the connection.
@@ -634,17 +635,6 @@ impl Connection {
         self.story.get_or_insert_with(Box::default)
     }
 }
-
-/// One in three, three times in a row: less than one accident in twenty.
-const NEEDLESS: u32 = 3;
-/// Few paths have a smaller MSS: without the option a SYN allows for 536 bytes (RFC 9293, section 3.7.1).
-const LEAST_FULL: u32 = 500;
-/// More than this backwards is another clock, not a queue that lags.
-const STEP_NS: i64 = 1_000_000_000;
-/// Queues of one host lag less behind each other.
-const LAG_NS: i64 = 10_000_000;
-/// Longer than a burst takes to leave; after it the sender has begun anew.
-const REST_NS: i64 = 5_000_000;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! Frames that were recorded more than once: by mirrored ports, by `-i any`, or on both sides of a
 //! tunnel or a router. Only the first copy counts.
 
+use tinygram_stalls::thresholds::{COPY_NS, NUMBERED_COPY_NS};
 use tinygram_wire::decode::{Around, Segment};
 
 /// The last frames of a connection.
@@ -32,9 +33,9 @@ impl Copies {
         // Two frames with one number are one packet; without numbers, only frames close together
         // are.
         let near_us = if around.identification == 0 {
-            COPY_US
+            (COPY_NS / 1_000) as u32
         } else {
-            NUMBERED_US
+            (NUMBERED_COPY_NS / 1_000) as u32
         };
         let copy =
             |print: &Print| print.hash == hash && time_us.wrapping_sub(print.time_us) < near_us;
@@ -65,11 +66,6 @@ fn hash(segment: &Segment, around: &Around, from: usize) -> u32 {
     // Never 0, which marks an empty place.
     (mixed >> 32) as u32 | 1
 }
-
-/// A frame passes two capture points of a host or a switch within this time.
-const COPY_US: u32 = 500;
-/// The same, if the packet's own number identifies it.
-const NUMBERED_US: u32 = 20_000;
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,11 @@
 //! What a connection's segments show of the path, the MSS and the roles of the two ends.
 
 use std::net::IpAddr;
+use tinygram_stalls::thresholds::{CARDS_MSS, LOOPBACK_MSS, RELAY_NS, SAME_LENGTHS};
 
 use super::connection::Connection;
 use super::half::Half;
-use crate::vocabulary::{Pieces, Protocol, Side};
+use tinygram_stalls::{Pieces, Protocol, Side};
 use tinygram_wire::decode::Around;
 
 impl Connection {
@@ -60,7 +61,7 @@ impl Connection {
             // offload.
             len @ (8_900..=8_960) => len,
             // On a path with a smaller MTU the same greatest length occurs again and again.
-            len @ 500..1_460 if half.max_seen >= MANY => len,
+            len @ 500..1_460 if half.max_seen >= SAME_LENGTHS => len,
             _ => ethernet,
         }
     }
@@ -174,15 +175,6 @@ fn is_for_tests(address: IpAddr) -> bool {
         IpAddr::V6(_) => false,
     }
 }
-
-/// The same greatest length this many times in a row is no accident.
-const MANY: u8 = 4;
-/// Light travels 200 km and back in this time; a provider's first router alone takes longer.
-const RELAY_NS: i64 = 2_500_000;
-/// Network cards take frames of up to some 16,000 bytes; an older Linux had 16,396 on its loopback device.
-const CARDS_MSS: u16 = 16_396;
-/// Of the loopback device (MTU 65,536) with IPv4; IPv6 has a header of 20 bytes more.
-const LOOPBACK_MSS: u16 = 65_495;
 
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,13 @@ mod resent;
 mod tally;
 
 use std::cmp::Ordering;
+use tinygram_stalls::thresholds::{
+    ACKS_TOGETHER_NS, AT_SIGHT_NS, COPY_NS, CROSSED_NS, DEFAULT_MSS, ETHERNET_MSS, LATE_ACK_NS,
+    LEAST_TAIL_NS, LONGEST_DELAY_NS, LONGEST_TAIL_NS, MERGE_NS, OTHER_NUMBERS, SAME_TAIL_NS,
+    SAME_TAILS,
+};
 
 use self::chain::Chain;
-pub(crate) use self::chain::LEAST_BUFFER;
 pub(crate) use self::link::Link;
 pub(crate) use self::resent::Resent;
 pub(crate) use self::tally::Tally;
@@ -301,17 +305,17 @@ impl Half {
     /// A tail waited so long for nothing that was seen; true if it is one of several in a row that a timer
     /// of one length let go.
     pub(crate) fn note_tail(&mut self, waited_ns: i64) -> bool {
-        if !(TAIL_NS..LONGEST_TAIL_NS).contains(&waited_ns) {
+        if !(LEAST_TAIL_NS..LONGEST_TAIL_NS).contains(&waited_ns) {
             return false;
         }
-        let same = (waited_ns - i64::from(self.tail_ns)).abs() < SAME_NS;
+        let same = (waited_ns - i64::from(self.tail_ns)).abs() < SAME_TAIL_NS;
         self.tails = if same {
             self.tails.saturating_add(1)
         } else {
             0
         };
         self.tail_ns = saturate(waited_ns);
-        self.tails >= TAILS
+        self.tails >= SAME_TAILS
     }
 
     /// This segment acknowledges data of the peer's for the first time, and that came so short a time before
@@ -338,7 +342,7 @@ impl Half {
     /// rule).
     pub(crate) fn short_alone_acked(&self, payload: u32, mss: u32) -> bool {
         let together = self.short.acked.frame > self.sent.frame
-            && self.release.mark.time_ns - self.short.acked.time_ns < TOGETHER_NS;
+            && self.release.mark.time_ns - self.short.acked.time_ns < ACKS_TOGETHER_NS;
         !self.idle() && payload < mss && self.last_len >= mss && (self.release.short || together)
     }
 
@@ -356,7 +360,7 @@ impl Half {
     /// Returns whether the ACK that came last came as soon as the path allows, which only a handshake tells.
     pub(crate) fn was_prompt(&self) -> bool {
         self.handshake_ns != u32::MAX
-            && self.release.wait_ns - self.receiver_distance_ns().unwrap_or(0) < LATE_NS
+            && self.release.wait_ns - self.receiver_distance_ns().unwrap_or(0) < LATE_ACK_NS
     }
 
     /// Returns the same, to add to.
@@ -375,7 +379,8 @@ impl Half {
         let distance_ns = sender_distance_ns.unwrap_or(0);
         let off_ns = now_ns - self.release.mark.time_ns - distance_ns;
         let let_go = self.release.pure && off_ns.abs() < AT_SIGHT_NS.max(distance_ns / 8);
-        let delayed = self.release.wait_ns - self.receiver_distance_ns().unwrap_or(0) >= LATE_NS;
+        let delayed =
+            self.release.wait_ns - self.receiver_distance_ns().unwrap_or(0) >= LATE_ACK_NS;
         self.chain.note(self.released_flight, let_go, delayed);
     }
 
@@ -424,7 +429,7 @@ impl Half {
     pub(crate) fn lacks_data_before_release(&self, ack: u32) -> bool {
         let before = |(at_ns, end): &(i64, u32)| {
             *at_ns != 0
-                && (1..TAIL_NS).contains(&(self.release.mark.time_ns - at_ns))
+                && (1..LEAST_TAIL_NS).contains(&(self.release.mark.time_ns - at_ns))
                 && (ack.wrapping_sub(*end) as i32) < 0
         };
         self.peer_data.iter().any(before)
@@ -603,7 +608,7 @@ impl Half {
                 u32::MAX => 0,
                 _ => self.receiver_distance_ns().unwrap_or(0),
             };
-            if (LATE_NS..LATEST_NS).contains(&(wait_ns - path_ns)) && !self.finished {
+            if (LATE_ACK_NS..LONGEST_DELAY_NS).contains(&(wait_ns - path_ns)) && !self.finished {
                 self.tally.delayed_acks += 1;
                 self.delayed_ns = smooth(self.delayed_ns, wait_ns);
             }
@@ -741,37 +746,6 @@ fn smooth(average_ns: u32, sample_ns: i64) -> u32 {
 pub(crate) fn saturate(ns: i64) -> u32 {
     u32::try_from(ns.max(0)).unwrap_or(u32::MAX - 1)
 }
-
-/// Retransmission timeouts in use are not shorter and, before they back off, hardly longer.
-const TAIL_NS: i64 = 190_000_000;
-const LONGEST_TAIL_NS: i64 = 1_100_000_000;
-/// A timer's lengths differ by less.
-const SAME_NS: i64 = 1_000_000;
-/// As many tails in a row waited as long as the one before: a disk is not so punctual.
-const TAILS: u8 = 2;
-/// A kernel that is woken by an ACK sends what waits within this time.
-const AT_SIGHT_NS: i64 = 500_000;
-/// What came this long before an acknowledgment would have been answered before it, if at once.
-const CROSSED_NS: i64 = 5_000_000;
-/// ACKs of one flight that a host takes in together.
-const TOGETHER_NS: i64 = 200_000;
-/// No Internet path carries more.
-const ETHERNET_MSS: u16 = 1_460;
-/// RFC 9293, section 3.7.1: what a SYN without the option allows for.
-pub(crate) const DEFAULT_MSS: u16 = 536;
-/// An acknowledgment that took this long is worth a question. The shortest delayed-ACK timers
-/// in use are 10 ms (Windows Server); Linux has 40 ms, BSD 100 ms, Windows and Solaris up to 200.
-pub(crate) const LATE_NS: i64 = 10_000_000;
-/// A frame on its way through a host or a switch passes its two capture points within this time.
-const COPY_NS: i64 = 500_000;
-/// A sender does not go back by sixteen megabytes: these are other numbers.
-pub(crate) const OTHER_NUMBERS: i32 = -0x0100_0000;
-/// RFC 1122, section 4.2.3.2: an ACK must not be delayed by more than half a second.
-const LATEST_NS: i64 = 500_000_000;
-/// Writes closer than this would be merged by any policy that waits for the writer to block.
-const MERGE_NS: i64 = 10_000_000;
-/// What a sender has is gone within this time, but for what the link takes.
-const AT_ONCE_NS: i64 = 5_000_000;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -2,6 +2,8 @@
 //! packets were sent and not recorded. RFC 6864 gives the numbers no meaning in packets that are
 //! not fragments; Linux counts them per connection.
 
+use tinygram_stalls::thresholds::NUMBER_STEPS;
+
 /// The packet numbers of one sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Numbers {
@@ -38,12 +40,9 @@ impl Numbers {
     /// Returns whether the numbers go up by one. They do not if a host counts the packets of all
     /// its connections together, draws the numbers at random, or leaves them at zero.
     const fn counts(&self) -> bool {
-        self.in_step >= HABIT && self.in_step / 2 >= self.out_of_step
+        self.in_step >= NUMBER_STEPS && self.in_step / 2 >= self.out_of_step
     }
 }
-
-/// This many steps of one are no accident.
-const HABIT: u8 = 2;
 
 #[cfg(test)]
 mod tests {

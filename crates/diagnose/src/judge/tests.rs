@@ -73,8 +73,8 @@ fn a_quarter_of_a_long_way_is_no_delay_but_for_a_timers() {
 #[test]
 fn timers_in_use_are_known_by_their_length() {
     for (from_ms, to_ms) in [(33, 56), (95, 112), (185, 220)] {
-        assert!(on_timer(from_ms * MS) && on_timer((to_ms + 1) * MS - 1));
-        assert!(!on_timer(from_ms * MS - 1) && !on_timer((to_ms + 1) * MS));
+        assert!(is_on_timer(from_ms * MS) && is_on_timer((to_ms + 1) * MS - 1));
+        assert!(!is_on_timer(from_ms * MS - 1) && !is_on_timer((to_ms + 1) * MS));
     }
 }
 

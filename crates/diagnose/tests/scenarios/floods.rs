@@ -1,8 +1,8 @@
 //! When many short segments are a flood, and the cost reported: counted by hand.
 
 use crate::player::{OPEN, Player};
-use tinygram_diagnose::findings::tinygram_flood::Flood;
 use tinygram_diagnose::{Facts, Report};
+use tinygram_stalls::flood::Flood;
 
 /// Sends data of the client: `(gap in milliseconds, bytes)` each.
 fn sent(data: impl IntoIterator<Item = (f64, u32)>) -> Report {

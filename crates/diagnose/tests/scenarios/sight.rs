@@ -14,7 +14,7 @@ fn sight(script: &str) -> Sight {
 }
 
 fn obstacles(report: &Report) -> Vec<Obstacle> {
-    report.summary.obstacles()
+    report.summary.obstacles().to_vec()
 }
 
 /// Data of the client's, a millisecond apart, from `at_ms` on.
@@ -43,7 +43,7 @@ fn an_end_that_was_never_heard_makes_its_connection_one_sided() {
     assert_eq!(obstacles(&most), [Obstacle::OneDirection]);
     assert_eq!(
         most.summary.verdict(),
-        Verdict::CannotTell(vec![Obstacle::OneDirection])
+        Verdict::CannotTell([Obstacle::OneDirection].into_iter().collect())
     );
     assert_eq!(
         (most.summary.sight.data, most.summary.sight.one_direction),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::thread;
 
 use tinygram_diagnose::{
-    Analyzer, ConnectionReport, Finding, Obstacle, Parameters, Report, Summary, Verdict,
+    Analyzer, ConnectionReport, Finding, Obstacles, Parameters, Report, Summary, Verdict,
 };
 use tinygram_wire::ahead;
 use tinygram_wire::capture::{CaptureError, Reader};
@@ -65,7 +65,7 @@ impl Results {
     }
 
     /// Returns the captures for which no verdict is possible, and why.
-    pub(super) fn untold(&self) -> impl Iterator<Item = (&Capture, Vec<Obstacle>)> {
+    pub(super) fn untold(&self) -> impl Iterator<Item = (&Capture, Obstacles)> {
         self.captures
             .iter()
             .filter_map(|capture| match capture.report.summary.verdict() {

@@ -1,7 +1,7 @@
 //! The summary as text: a table, and what helps.
 
-use tinygram_diagnose::vocabulary::ms;
 use tinygram_diagnose::{Advice, Side};
+use tinygram_stalls::ms;
 use tinygram_watch::finding::Part;
 use tinygram_watch::summary::{Key, Row, Summary};
 

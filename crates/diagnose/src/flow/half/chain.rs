@@ -1,6 +1,8 @@
 //! Flights that leave one after the other, each right upon the acknowledgment of the one before: a small
 //! buffer's. Whatever is written, no more is ever in flight.
 
+use tinygram_stalls::thresholds::{CHAINED_FLIGHTS, LEAST_BUFFER};
+
 /// Sizes of flights, and how often in this turn one of a size seen before was acknowledged promptly and
 /// the next left right upon that. Where a buffer and segments do not go into each other, two sizes take
 /// turns.
@@ -33,7 +35,7 @@ impl Chain {
             // A busy host does something else now and then.
             (false, _) => self.times /= 2,
         }
-        if self.times >= OFTEN {
+        if self.times >= CHAINED_FLIGHTS {
             self.chained = self.sizes;
         }
     }
@@ -47,8 +49,3 @@ impl Chain {
         flight >= mss.min(LEAST_BUFFER) && is_one(flight) && (held >= mss || is_one(held))
     }
 }
-
-/// So often no program's next block falls right behind an ACK that nobody delayed.
-const OFTEN: u8 = 3;
-/// The smallest buffer that a stack or a program has; less is what somebody writes.
-pub(crate) const LEAST_BUFFER: u32 = 2048;

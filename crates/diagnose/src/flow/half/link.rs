@@ -1,6 +1,7 @@
 //! How long the link between a sender and the capture point takes to carry a segment.
 
-use super::{AT_ONCE_NS, saturate};
+use super::saturate;
+use tinygram_stalls::thresholds::{BURST_NS, HEADER_BYTES, LEAST_FRAME_BYTES, LINK_MEMORY_BYTES};
 
 /// What it takes for a segment, told in two ways.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +43,7 @@ impl Link {
 
     /// Returns the same, also by this that an empty segment takes no longer than the way there and back.
     pub(crate) fn bound_ns(&self, len: u32, sender_distance_ns: i64) -> i64 {
-        let by_distance_ns = sender_distance_ns.saturating_mul(i64::from(len)) / LEAST_FRAME;
+        let by_distance_ns = sender_distance_ns.saturating_mul(i64::from(len)) / LEAST_FRAME_BYTES;
         self.most_ns(len).unwrap_or(i64::MAX).min(by_distance_ns)
     }
 
@@ -62,20 +63,20 @@ impl Link {
         len: u32,
         sender_distance_ns: Option<i64>,
     ) -> bool {
-        let (gap, bytes) = (saturate(gap_ns), len.saturating_add(HEADERS));
+        let (gap, bytes) = (saturate(gap_ns), len.saturating_add(HEADER_BYTES));
         let (here, usual) = (
             u64::from(gap) * u64::from(self.bytes),
             u64::from(self.ns) * u64::from(bytes),
         );
         let most_ns = sender_distance_ns.map_or(i64::MAX, |ns| ns.saturating_mul(i64::from(bytes)));
-        if gap_ns.saturating_mul(LEAST_FRAME) > most_ns {
-            return gap_ns > AT_ONCE_NS;
+        if gap_ns.saturating_mul(LEAST_FRAME_BYTES) > most_ns {
+            return gap_ns > BURST_NS;
         }
-        let paused = gap_ns > AT_ONCE_NS && here > usual.saturating_mul(4) && self.bytes > 0;
+        let paused = gap_ns > BURST_NS && here > usual.saturating_mul(4) && self.bytes > 0;
         if self.bytes == 0 || here.saturating_mul(4) < usual {
             (self.ns, self.bytes) = (gap, bytes);
         } else if here < usual.saturating_mul(4) {
-            (self.ns, self.bytes) = match self.bytes > MANY_BYTES {
+            (self.ns, self.bytes) = match self.bytes > LINK_MEMORY_BYTES {
                 true => (
                     (self.ns / 2).saturating_add(gap),
                     (self.bytes / 2).saturating_add(bytes),
@@ -89,13 +90,6 @@ impl Link {
         paused
     }
 }
-
-/// Ethernet, IPv4 and TCP with timestamps, in bytes.
-const HEADERS: u32 = 66;
-/// An empty segment without options, in bytes.
-const LEAST_FRAME: i64 = 54;
-/// Links change: of more bytes than this the older half counts half.
-const MANY_BYTES: u32 = 100_000;
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,9 @@
 //! A segment that its sender sent again: lost, or acknowledged later than the sender's timer waits.
 
+use tinygram_stalls::thresholds::{LATE_ACK_NS, LEAST_TAIL_NS};
 use tinygram_wire::decode::Segment;
 
-use super::{Half, LATE_NS, Mark, TAIL_NS};
+use super::{Half, Mark};
 
 /// A segment alone in flight, sent again.
 #[derive(Clone, Copy, Debug)]
@@ -22,14 +23,16 @@ impl Half {
         let alone = segment.seq == self.acked
             && segment.seq.wrapping_add(segment.payload) == self.next
             && segment.payload == self.flight;
-        self.resent = (alone && segment.payload < mss && after_ns >= TAIL_NS && !self.disturbed)
-            .then(|| {
-                Box::new(Resent {
-                    mark,
-                    after_ns,
-                    needlessly: false,
-                })
-            });
+        self.resent =
+            (alone && segment.payload < mss && after_ns >= LEAST_TAIL_NS && !self.disturbed).then(
+                || {
+                    Box::new(Resent {
+                        mark,
+                        after_ns,
+                        needlessly: false,
+                    })
+                },
+            );
         self.tally.retransmitted += 1;
         self.disturbed = true;
         self.waited_flight = 0;
@@ -56,6 +59,6 @@ impl Half {
     pub(crate) fn was_answered(&self, resent: &Resent) -> bool {
         let wait_ns = self.release.wait_ns - resent.after_ns;
         resent.mark.frame < self.release.mark.frame
-            && wait_ns - self.receiver_distance_ns().unwrap_or(0) < LATE_NS
+            && wait_ns - self.receiver_distance_ns().unwrap_or(0) < LATE_ACK_NS
     }
 }

@@ -1,5 +1,7 @@
 //! What is counted of one direction over the life of its connection.
 
+use tinygram_stalls::thresholds::LONG_RUN;
+
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Tally {
@@ -69,6 +71,3 @@ impl Tally {
         }
     }
 }
-
-/// As many short segments right after each other are no message's pieces.
-const LONG_RUN: u32 = 16;

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use tinygram_diagnose::vocabulary::ms;
 use tinygram_diagnose::{Facts, Finding};
 use tinygram_report::Destination;
+use tinygram_stalls::ms;
 use tinygram_wire::capture;
 
 use super::super::results::{Capture, Source};

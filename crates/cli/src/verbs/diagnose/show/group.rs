@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use tinygram_diagnose::vocabulary::ms;
 use tinygram_diagnose::{ConnectionReport, Finding, Kind, Side};
+use tinygram_stalls::ms;
 
 use super::super::results::{Capture, Results};
 

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 use serde_json::Serializer;
-use tinygram_diagnose::{ConnectionReport, Direction, Finding, Obstacle, Pieces, Protocol, Side};
+use tinygram_diagnose::{ConnectionReport, Direction, Finding, Obstacles, Pieces, Protocol, Side};
 
 use super::super::plan::Plan;
 use super::super::results::{Capture, Results};
@@ -228,7 +228,7 @@ const TOTALS: usize = 100;
 
 fn summary(results: &Results) -> Summary {
     let total = results.total();
-    let untold = |(capture, obstacles): (&Capture, Vec<Obstacle>)| Untold {
+    let untold = |(capture, obstacles): (&Capture, Obstacles)| Untold {
         capture: capture.name.clone(),
         obstacles: obstacles
             .into_iter()

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::Write as _;
 
-use tinygram_diagnose::vocabulary::ms;
 use tinygram_diagnose::{
     Analyzer, ConnectionReport, Finding, Kind, Lookalike, Side, Summary, recipes,
 };
+use tinygram_stalls::ms;
 
 use super::super::plan::Plan;
 use super::super::results::{Capture, Results};

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::io;
 
-use tinygram_diagnose::vocabulary::ms;
 use tinygram_diagnose::{Facts, Finding};
 use tinygram_report::Folder;
+use tinygram_stalls::ms;
 
 use super::super::results::Capture;
 use super::trace::{self, Excerpt};

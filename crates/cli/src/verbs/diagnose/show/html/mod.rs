@@ -7,10 +7,10 @@ mod timeline;
 
 use std::io;
 
-use tinygram_diagnose::recipes;
 use tinygram_report::{
     Align, Article, Column, Destination, Entry, Page, Part, Section, Table, Tone,
 };
+use tinygram_stalls::recipes;
 
 use super::super::results::Results;
 use super::group::{Group, groups, plural};

@@ -1,8 +1,8 @@
 //! The page's tables of all connections.
 
-use tinygram_diagnose::vocabulary::ms;
 use tinygram_diagnose::{ConnectionReport, Lookalike};
 use tinygram_report::{Entry, Section, Table, Tone};
+use tinygram_stalls::ms;
 
 use super::super::super::results::Results;
 use super::super::group::seconds;

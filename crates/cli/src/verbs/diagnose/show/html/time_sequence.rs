@@ -2,8 +2,8 @@
 
 use tinygram_diagnose::Facts;
 use tinygram_diagnose::hold::Hold;
-use tinygram_diagnose::vocabulary::ms;
 use tinygram_report::{Axis, Band, Chart, Mark, Point, Series, Tone, units};
+use tinygram_stalls::ms;
 
 use super::super::trace::{Dot, Excerpt};
 

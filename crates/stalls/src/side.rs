@@ -1,4 +1,4 @@
-use std::fmt;
+use core::fmt;
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

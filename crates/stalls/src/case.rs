@@ -1,4 +1,8 @@
-use super::{Kind, Pieces, Protocol, Side, Timeout};
+use crate::kind::Kind;
+use crate::pieces::Pieces;
+use crate::protocol::Protocol;
+use crate::side::Side;
+use crate::timeout::Timeout;
 
 /// The facts on which advice depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,9 @@
-use std::fmt;
+use core::array::IntoIter;
+use core::fmt;
+use core::iter::Take;
+use core::ops::Deref;
 
-use super::Cost;
+use crate::cost::Cost;
 
 /// The verdict on a capture, a host or a run as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +18,7 @@ pub enum Verdict {
     /// No stall was found, and the capture could have shown one.
     None,
     /// No stall was found, and what was seen could not have shown one.
-    CannotTell(Vec<Obstacle>),
+    CannotTell(Obstacles),
 }
 
 impl Verdict {
@@ -58,6 +61,60 @@ pub enum Obstacle {
     /// Connections were seen, but no data, or no more than a segment of each: none lasted long enough to
     /// contain a message and its answer.
     TooShort,
+}
+
+/// Obstacles in the order in which they were found, each once.
+#[derive(Clone, Copy, Debug)]
+pub struct Obstacles {
+    all: [Obstacle; Obstacle::ALL.len()],
+    count: usize,
+}
+
+impl Default for Obstacles {
+    fn default() -> Self {
+        Self {
+            all: Obstacle::ALL,
+            count: 0,
+        }
+    }
+}
+
+impl Deref for Obstacles {
+    type Target = [Obstacle];
+
+    fn deref(&self) -> &[Obstacle] {
+        &self.all[..self.count]
+    }
+}
+
+impl IntoIterator for Obstacles {
+    type Item = Obstacle;
+    type IntoIter = Take<IntoIter<Obstacle, { Obstacle::ALL.len() }>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.all.into_iter().take(self.count)
+    }
+}
+
+impl PartialEq for Obstacles {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Obstacles {}
+
+impl FromIterator<Obstacle> for Obstacles {
+    fn from_iter<I: IntoIterator<Item = Obstacle>>(obstacles: I) -> Self {
+        let mut found = Self::default();
+        for obstacle in obstacles {
+            if !found.contains(&obstacle) {
+                found.all[found.count] = obstacle;
+                found.count += 1;
+            }
+        }
+        found
+    }
 }
 
 impl Obstacle {

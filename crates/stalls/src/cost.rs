@@ -1,5 +1,5 @@
-use std::fmt;
-use std::ops::AddAssign;
+use core::fmt;
+use core::ops::AddAssign;
 
 /// The cost of a finding: time for a stall, segments for a flood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,21 +40,32 @@ impl AddAssign for Cost {
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.time_ns, self.segments) {
-            (time_ns, 0) => f.write_str(&ms(time_ns)),
+            (time_ns, 0) => Ms(time_ns).fmt(f),
             (0, segments) => write!(f, "{segments} segments"),
-            (time_ns, segments) => write!(f, "{} and {segments} segments", ms(time_ns)),
+            (time_ns, segments) => write!(f, "{} and {segments} segments", Ms(time_ns)),
+        }
+    }
+}
+
+/// A duration in nanoseconds, shown to people: three digits, in microseconds or milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ms(pub i64);
+
+impl fmt::Display for Ms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = self.0 as f64 / 1e6;
+        match ms {
+            ms if ms >= 100.0 => write!(f, "{ms:.0} ms"),
+            ms if ms >= 10.0 => write!(f, "{ms:.1} ms"),
+            ms if ms >= 1.0 => write!(f, "{ms:.2} ms"),
+            ms => write!(f, "{:.0} us", ms * 1e3),
         }
     }
 }
 
 /// Returns a duration for people to read: three digits, in microseconds or milliseconds.
+#[cfg(feature = "texts")]
 #[must_use]
-pub fn ms(ns: i64) -> String {
-    let ms = ns as f64 / 1e6;
-    match ms {
-        ms if ms >= 100.0 => format!("{ms:.0} ms"),
-        ms if ms >= 10.0 => format!("{ms:.1} ms"),
-        ms if ms >= 1.0 => format!("{ms:.2} ms"),
-        ms => format!("{:.0} us", ms * 1e3),
-    }
+pub fn ms(ns: i64) -> alloc::string::String {
+    alloc::format!("{}", Ms(ns))
 }

@@ -1,6 +1,8 @@
 //! How to make a change, in common languages and servers.
 
-use super::{Protocol, Side};
+use crate::cure::Cure;
+use crate::protocol::Protocol;
+use crate::side::Side;
 
 /// One recipe of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,43 +19,9 @@ pub struct Recipe {
     pub role: Option<Side>,
 }
 
-/// What a recipe does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cure {
-    /// Makes one write of several: the better cure wherever it is possible.
-    WriteOnce,
-    /// Makes one message or one write of several messages, which the program must have at the same
-    /// time.
-    Gather,
-    /// Sends small segments at once. It is wrong if many small writes follow each other: they
-    /// become as many packets.
-    NoDelay,
-    /// Makes the receiver acknowledge at once, if the sender cannot be changed.
-    QuickAck,
-    /// Makes a buffer's size a multiple of the MSS.
-    Buffer,
-    /// Makes the initial congestion window larger.
-    InitialWindow,
-}
-
-impl Cure {
-    /// Returns the name for tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::WriteOnce => "write once",
-            Self::Gather => "gather",
-            Self::NoDelay => "no delay",
-            Self::QuickAck => "ACK at once",
-            Self::Buffer => "buffer",
-            Self::InitialWindow => "initial window",
-        }
-    }
-}
-
 /// Returns the recipes for programs at the `blamed` end of a connection that speak a protocol. The
 /// server's port selects them, unless the bytes show that another protocol is spoken there.
-pub(crate) fn for_program(
+pub fn for_program(
     server_port: u16,
     protocol: Option<Protocol>,
     blamed: Side,
@@ -287,6 +255,8 @@ pub const TABLE: &[Recipe] = &[
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     #[test]

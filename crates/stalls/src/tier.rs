@@ -1,4 +1,4 @@
-use std::fmt;
+use core::fmt;
 
 /// How sure a finding is. A surer tier compares greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

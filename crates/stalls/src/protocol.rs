@@ -1,8 +1,8 @@
 //! Protocols in which small segments often stall, recognised by their first bytes or their port.
 
-use std::fmt;
+use core::fmt;
 
-use super::Pieces;
+use crate::pieces::Pieces;
 
 /// The protocol of two programs. For each protocol the table below says how it is recognised, and how
 /// long its messages are.
@@ -142,7 +142,8 @@ impl Protocol {
 
     /// Returns whether a segment that begins with these bytes begins what the protocol's remedies
     /// are about: a message, or of TLS a record of the handshake. `None` if its bytes do not tell.
-    pub(crate) fn is_begun_by(self, bytes: &[u8]) -> Option<bool> {
+    #[must_use]
+    pub fn is_begun_by(self, bytes: &[u8]) -> Option<bool> {
         let later_bytes_tell_nothing =
             matches!(self, Self::OpenSsh | Self::OpenVpn | Self::Rdp | Self::Vnc);
         if bytes.is_empty() || later_bytes_tell_nothing {
@@ -160,7 +161,8 @@ impl Protocol {
 
     /// Returns the protocol of a message that begins with these bytes, on a connection of this one:
     /// TLS, where the connection has changed to it (STARTTLS).
-    pub(crate) fn within(self, bytes: &[u8]) -> Self {
+    #[must_use]
+    pub fn within(self, bytes: &[u8]) -> Self {
         match !self.begins(bytes) && Self::Tls.begins(bytes) {
             true => Self::Tls,
             false => self,

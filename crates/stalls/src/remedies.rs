@@ -1,6 +1,11 @@
 //! What is known to help where small segments of a protocol stall, or flood.
 
-use super::{Case, Cure, Kind, Pieces, Protocol, Side};
+use crate::case::Case;
+use crate::cure::Cure;
+use crate::kind::Kind;
+use crate::pieces::Pieces;
+use crate::protocol::Protocol;
+use crate::side::Side;
 
 /// What is known to help in some cases of a protocol.
 pub(crate) struct Remedy {

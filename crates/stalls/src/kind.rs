@@ -1,4 +1,4 @@
-use std::fmt;
+use core::fmt;
 
 /// The kind of a finding. The files in `findings/` have the rules that recognise each kind in a
 /// capture.
