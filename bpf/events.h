@@ -7,6 +7,7 @@ enum what {
 	EVENT_TALLY = 3,
 	EVENT_LATE_ACK = 4,
 	EVENT_STACK = 5,
+	EVENT_SEEN = 6,
 };
 
 /* Why octets wait. From REASON_CWND on it is no rule about short segments. */
@@ -175,4 +176,28 @@ struct late {
 	u32 before;
 	u32 min_rtt_us;
 	u32 mss;
+};
+
+/* What was seen of one end of a connection: said at its first write, and when it ends. */
+struct seen {
+	u32 what;
+	u32 uid;
+	struct ends ends;
+	u64 writer;     /* who wrote first */
+	u64 cgroup;
+	u32 writes;
+	u32 segments;   /* sent since the first write that was seen */
+	u32 segments_before;
+	u32 ended;
+	char comm[16];
+};
+
+/* What was seen in all, counted on each processor apart: a line of the cache each. */
+enum { MOST_PROCESSORS = 256 };
+
+struct totals {
+	u64 connections;  /* that began */
+	u64 writes;
+	u64 segments;     /* sent; what offload joins counts once */
+	u64 unused[5];
 };

@@ -34,6 +34,7 @@ static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static long (*bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static long (*bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
+static u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
 static u64 (*bpf_get_current_pid_tgid)(void) = (void *)14;
 static u64 (*bpf_get_current_uid_gid)(void) = (void *)15;
 static long (*bpf_get_current_comm)(void *buffer, u32 size) = (void *)16;
@@ -164,6 +165,7 @@ struct tcp_sock {
 	u32 retrans_out;
 	u32 data_segs_in;
 	u32 data_segs_out;
+	u32 segs_out;
 	u32 srtt_us;
 	u64 bytes_sent;
 	u64 tcp_mstamp; /* in microseconds, of the monotonic clock */

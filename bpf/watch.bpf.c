@@ -22,6 +22,10 @@ const volatile u32 least_late_ack_jiffies = 4;  /* the same */
 const volatile u8 tree_only = 0;  /* only processes in the tree, and whether their threads slept */
 const volatile u32 most_stacks = 0;  /* stacks taken each second and processor; of sockets never held before, an eighth */
 
+const volatile u8 by_connection = 0;  /* what is seen is counted for each connection, and not only in all */
+
+struct totals totals[MOST_PROCESSORS];
+
 /* What was late, of an acknowledgment of ours. */
 enum late_state {
 	LATE_LEFT = 1,  /* it has left; what came behind it has not been read */
@@ -120,6 +124,19 @@ struct {
 	TYPE(key, u32);
 	TYPE(value, struct budget);
 } budgets SEC(".maps");
+
+/* What was seen of the connections that were written to, by the sockets' cookies, until they end. */
+struct {
+	NUMBER(type, MAP_TYPE_HASH);
+	NUMBER(map_flags, MAP_NO_PREALLOC);
+	NUMBER(max_entries, 131072);
+	TYPE(key, u64);
+	TYPE(value, struct seen);
+} seen SEC(".maps");
+
+/* Adds one. A direct address, because each call costs more than the rest. */
+#define COUNT(field) \
+	__sync_fetch_and_add(&totals[bpf_get_smp_processor_id() & (MOST_PROCESSORS - 1)].field, 1)
 
 INLINE int looked_at(void)
 {
@@ -454,6 +471,59 @@ static __attribute__((noinline)) int say_stack(u64 cookie, u32 serial)
 	return 0;
 }
 
+/* Somebody has written: counted for the connection. */
+static __attribute__((noinline)) int count_write(struct sock *sk)
+{
+	u64 cookie = bpf_get_socket_cookie(sk);
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	struct seen *known = bpf_map_lookup_elem(&seen, &cookie), *said, first = {};
+
+	if (!tp)
+		return 0;
+	if (known) {
+		known->writes++;
+		known->segments = tp->segs_out;
+		return 0;
+	}
+	first.what = EVENT_SEEN;
+	first.uid = (u32)bpf_get_current_uid_gid();
+	name(&first.ends, sk);
+	first.writer = bpf_get_current_pid_tgid();
+	first.cgroup = bpf_get_current_cgroup_id();
+	first.writes = 1;
+	first.segments = tp->segs_out;
+	/* The segment of the write itself has left already, if it may. */
+	first.segments_before = tp->segs_out ? tp->segs_out - 1 : 0;
+	bpf_get_current_comm(first.comm, sizeof first.comm);
+	bpf_map_update_elem(&seen, &cookie, &first, 0);
+	said = event(EVENT_SEEN, sizeof *said);
+	if (said) {
+		*said = first;
+		bpf_ringbuf_submit(said, 0);
+	}
+	return 0;
+}
+
+/* The connection has ended, and what was seen of it is said. */
+static __attribute__((noinline)) int say_seen(struct sock *sk)
+{
+	u64 cookie = bpf_get_socket_cookie(sk);
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	struct seen *known = bpf_map_lookup_elem(&seen, &cookie), *said;
+
+	if (!known || !tp)
+		return 0;
+	said = event(EVENT_SEEN, sizeof *said);
+	if (said) {
+		*said = *known;
+		said->segments = tp->segs_out;
+		said->ended = 1;
+		bpf_ringbuf_submit(said, 0);
+	}
+	bpf_map_delete_elem(&seen, &cookie);
+	return 0;
+}
+
 /* A write begins to append, or goes on: kernels since 6.16. */
 SEC("tp_btf/tcp_sendmsg_locked")
 int write_goes_on(u64 *context)
@@ -537,8 +607,10 @@ int state_changes(u64 *context)
 {
 	struct sock *sk = (void *)context[0];
 
-	if ((s32)context[2] == STATE_ESTABLISHED && sk->sk_protocol == IPPROTO_TCP)
+	if ((s32)context[2] == STATE_ESTABLISHED && sk->sk_protocol == IPPROTO_TCP) {
+		COUNT(connections);
 		bpf_sk_storage_get(&conversations, sk, 0, STORAGE_CREATE);
+	}
 	return 0;
 }
 
@@ -556,6 +628,9 @@ int write_ended(u64 *context)
 
 	if (sk->sk_protocol != IPPROTO_TCP || (s32)context[1] <= 0 || !looked_at())
 		return 0;
+	COUNT(writes);
+	if (by_connection)
+		count_write(sk);
 	if (!tree_only && !is_known(sk) && is_quiet(sk))
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
@@ -696,6 +771,7 @@ int segment_leaves(u64 *context)
 		return 0;
 	if (sk->sk_protocol != IPPROTO_TCP)
 		return 0;
+	COUNT(segments);
 	if (!is_known(sk)) {
 		/* From now on its acknowledgments are timed. */
 		if (!tree_only && skb->truesize == TRUESIZE_PURE_ACK && comes_late(tp)) {
@@ -814,6 +890,8 @@ int socket_ends(u64 *context)
 	struct tcp_sock *tp;
 	u64 now;
 
+	if (by_connection)
+		say_seen(sk);
 	if (!talk)
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);

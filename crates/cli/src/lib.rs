@@ -6,6 +6,7 @@
 //! [`main`] is the program. [`embedded`] does the same work for a program that wants rows instead
 //! of text.
 
+mod amount;
 mod capture;
 mod covered;
 pub mod embedded;

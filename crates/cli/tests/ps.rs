@@ -221,3 +221,22 @@ fn cork(stream: &TcpStream) {
     };
     assert_eq!(failed, 0);
 }
+
+#[test]
+fn nothing_in_trouble_says_how_much_was_looked_at_and_json_is_one_line() {
+    let (mut client, mut server, port) = connection();
+    client.write_all(&[7; 100]).unwrap();
+    server.read_exact(&mut [0; 100]).unwrap();
+    let clean = ps(&[&port, "--trouble"]);
+    let said = String::from_utf8(clean.stderr).unwrap();
+    assert!(
+        said.contains("no connection looks like trouble: 2 connections, 2 segments"),
+        "{said}"
+    );
+    for summary in [&["--json", &port][..], &["--json", "--summary", &port]] {
+        let text = String::from_utf8(ps(summary).stdout).unwrap();
+        assert_eq!(text.lines().count(), 1, "{text}");
+        let document: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(document["seen"]["connections"], 2);
+    }
+}

@@ -170,6 +170,73 @@ fn packets_tell_the_same_stalls() {
     }
 }
 
+/// A conversation without a stall: 20 requests, and two writes for each answer.
+fn talk_well() {
+    let words = conversation(20, "nodelay");
+    let talk = Command::new(&words[0]).args(&words[1..]).output();
+    assert!(talk.expect("python3 starts").status.success());
+}
+
+/// Returns the exit code, and what was printed.
+fn ended(mut watch: Running) -> (Option<i32>, String, String) {
+    let (mut out, mut said) = (String::new(), String::new());
+    let stdout = watch.0.stdout.as_mut().expect("a pipe");
+    stdout.read_to_string(&mut out).expect("text");
+    let stderr = watch.0.stderr.as_mut().expect("a pipe");
+    stderr.read_to_string(&mut said).expect("text");
+    (watch.0.wait().expect("it ends").code(), out, said)
+}
+
+#[test]
+fn a_name_that_matches_nothing_is_no_all_clear() {
+    let Some(misspelt) = watch(&["pyhton3", "--once", "3s"]) else {
+        return;
+    };
+    let one_of_two = watch(&["python3", "nosuch", "--once", "3s", "--json"]).expect("the same");
+    talk_well();
+    let (code, out, said) = ended(misspelt);
+    assert_eq!((code, out.as_str()), (Some(1), ""), "{said}");
+    assert!(
+        said.contains("nothing matched pyhton3") && said.contains("python3 was seen"),
+        "{said}"
+    );
+    let (code, out, _) = ended(one_of_two);
+    let summary: Value = serde_json::from_str(out.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(code, Some(1), "{summary}");
+    assert_eq!(summary["nothing_matched"], serde_json::json!(["nosuch"]));
+    assert!(summary["seen"]["writes"].as_u64() >= Some(60), "{summary}");
+}
+
+#[test]
+fn a_clean_bill_says_how_much_was_seen() {
+    // A port that is free again.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = free.local_addr().expect("an address").port();
+    drop(free);
+    let script = CONVERSATION.replace("(\"127.0.0.1\", 0)", &format!("(\"127.0.0.1\", {port})"));
+    let arguments = [&port.to_string(), "--once", "3s"];
+    let Some(text) = watch(&arguments) else {
+        return;
+    };
+    let all = watch(&["--once", "3s", "--json"]).expect("the same");
+    let talk = Command::new("python3")
+        .args(["-c", &script, "20", "nodelay"])
+        .output();
+    assert!(talk.expect("python3 starts").status.success());
+    let (code, out, said) = ended(text);
+    assert_eq!(code, Some(0), "{said}");
+    // One request and two writes of an answer, twenty times, and both ends are here.
+    assert!(out.contains(": 2 connections, 60 writes, "), "{out}");
+    let (_, out, _) = ended(all);
+    let summary: Value = serde_json::from_str(out.lines().last().expect("a line")).expect("JSON");
+    let seen = |what: &str| summary["seen"][what].as_u64().expect("a number");
+    // Other tests talk, too.
+    assert!(
+        seen("connections") >= 2 && seen("writes") >= 60 && seen("segments") >= 60,
+        "{summary}"
+    );
+}
+
 #[test]
 fn what_cannot_be_watched_is_one_line() {
     for (arguments, accepted) in [

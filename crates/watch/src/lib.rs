@@ -16,6 +16,7 @@ pub mod kernel;
 pub mod live;
 mod pace;
 pub mod packets;
+pub mod seen;
 pub mod site;
 mod start;
 pub mod summary;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::finding::Finding;
 use crate::judge::{Excused, Judge};
+use crate::seen::{Seen, Sight};
 use crate::{kernel, packets};
 
 /// The choice of a source.
@@ -95,6 +96,32 @@ impl Live {
         match &mut self.from {
             Origin::Kernel(_) => self.judge.finish(found),
             Origin::Packets(source) => source.finish(found),
+        }
+    }
+
+    /// Returns how much was seen of all connections; of packets, once it is finished.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        match &self.from {
+            Origin::Kernel(source) => source.seen(),
+            Origin::Packets(source) => source.seen(),
+        }
+    }
+
+    /// Returns what was seen of single connections since the last call. See [`kernel::Options::by_connection`].
+    pub fn sights(&mut self) -> Vec<Sight> {
+        match &mut self.from {
+            Origin::Kernel(source) => source.sights(),
+            Origin::Packets(source) => source.sights(),
+        }
+    }
+
+    /// Returns the connections that have not ended; packets do not tell them apart.
+    #[must_use]
+    pub fn open_sights(&self) -> Vec<Sight> {
+        match &self.from {
+            Origin::Kernel(source) => source.open_sights(),
+            Origin::Packets(_) => Vec::new(),
         }
     }
 

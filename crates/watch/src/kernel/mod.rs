@@ -5,6 +5,7 @@
 //! ends. The object is built beforehand (`scripts/build-bpf`) and is adapted to the running kernel
 //! by that kernel's own type information (BTF).
 
+mod counts;
 mod lacking;
 mod record;
 
@@ -20,6 +21,7 @@ pub use lacking::Lacking;
 
 use crate::clock::clock_ns;
 use crate::event::{Event, Site};
+use crate::seen::{Seen, Sight};
 use crate::site::Sites;
 
 /// The tracepoints at which writes are seen.
@@ -54,6 +56,8 @@ pub struct Options {
     /// How many stacks are copied in each second on each processor, to find the call sites of held
     /// writes; 0 copies none. An eighth of them may come from sockets that were not held before.
     pub stacks: u32,
+    /// Counts what is seen for each connection, too: see [`Source::sights`]. Each write costs a little more.
+    pub by_connection: bool,
 }
 
 impl Default for Options {
@@ -63,6 +67,7 @@ impl Default for Options {
             least_hold: Duration::from_millis(1),
             tree: None,
             stacks: 32,
+            by_connection: false,
         }
     }
 }
@@ -71,6 +76,7 @@ impl Default for Options {
 pub struct Source {
     ring: RingBuf<MapData>,
     lost: PerCpuArray<MapData, u64>,
+    counts: counts::Counts,
     pythons: HashMap<MapData, u32, record::PythonRecord>,
     sites: Sites,
     hooks: Hooks,
@@ -94,6 +100,7 @@ impl Source {
             .override_global("least_late_ack_ns", &nanoseconds(LEAST_LATE_ACK), true)
             .override_global("least_late_ack_jiffies", &jiffies(LEAST_LATE_ACK), true)
             .override_global("most_stacks", &options.stacks, true)
+            .override_global("by_connection", &u8::from(options.by_connection), true)
             .override_global("tree_only", &u8::from(options.tree.is_some()), true)
             .load(OBJECT)
             .map_err(|error| Lacking::of(&error))?;
@@ -115,10 +122,13 @@ impl Source {
         }
         let ring = take(&mut programs, "events")?;
         let lost = take(&mut programs, "lost")?;
+        let counts =
+            counts::Counts::new(take(&mut programs, ".bss")?, take(&mut programs, "seen")?);
         let pythons = take(&mut programs, "pythons")?;
         Ok(Self {
             ring: RingBuf::try_from(ring).map_err(|error| Lacking::of(&error))?,
             lost: PerCpuArray::try_from(lost).map_err(|error| Lacking::of(&error))?,
+            counts: counts.map_err(|error| Lacking::of(&error))?,
             pythons: HashMap::try_from(pythons).map_err(|error| Lacking::of(&error))?,
             sites: Sites::default(),
             hooks,
@@ -155,8 +165,28 @@ impl Source {
                         call,
                     }));
                 }
+            } else {
+                self.counts.take(&record);
             }
         }
+    }
+
+    /// Returns how much was seen of all connections since the start.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        self.counts.totals()
+    }
+
+    /// Returns the connections that were first written to, or that ended, since the last call; none without
+    /// [`Options::by_connection`].
+    pub fn sights(&mut self) -> Vec<Sight> {
+        self.counts.news()
+    }
+
+    /// Returns the connections that were written to and have not ended.
+    #[must_use]
+    pub fn open_sights(&self) -> Vec<Sight> {
+        self.counts.open()
     }
 
     /// Returns how many events found no room since the start.

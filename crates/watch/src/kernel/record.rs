@@ -2,9 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use crate::clock::clock_ns;
 use crate::event::{
     After, Aftermath, Connection, Event, Hold, LateAck, Reason, Release, Tally, Writer,
 };
+use crate::seen::{Seen, Sight};
 use crate::site::{PythonThread, Stack};
 
 #[repr(C)]
@@ -135,6 +137,58 @@ impl From<PythonThread> for PythonRecord {
             unused: [0; 3],
         }
     }
+}
+
+/// What was seen of one end of a connection.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct SeenRecord {
+    what: u32,
+    uid: u32,
+    ends: Ends,
+    writer: u64,
+    cgroup: u64,
+    writes: u32,
+    segments: u32,
+    segments_before: u32,
+    ended: u32,
+    comm: [u8; 16],
+}
+
+// SAFETY: numbers without gaps between them.
+unsafe impl aya::Pod for SeenRecord {}
+
+impl SeenRecord {
+    /// Returns what the record says: nothing was seen before the first write, and all that was seen at the
+    /// end.
+    pub(super) fn sight(&self) -> Sight {
+        let seen = match self.ended {
+            0 => Seen::default(),
+            _ => self.so_far().seen,
+        };
+        Sight {
+            seen,
+            ..self.so_far()
+        }
+    }
+
+    pub(super) fn so_far(&self) -> Sight {
+        Sight {
+            connection: self.ends.connection(),
+            writer: writer(self.writer, self.uid, self.cgroup, &self.comm),
+            seen: Seen {
+                connections: 1,
+                writes: Some(self.writes.into()),
+                segments: self.segments.saturating_sub(self.segments_before).into(),
+            },
+            at_ns: clock_ns(libc::CLOCK_REALTIME),
+        }
+    }
+}
+
+/// Returns what `record` says of a connection; none if it is of another kind.
+pub(super) fn seen(record: &[u8]) -> Option<SeenRecord> {
+    read(record).filter(|r: &SeenRecord| r.what == 6)
 }
 
 /// Returns the stack that `record` holds; none if it is of another kind.
@@ -314,6 +368,7 @@ mod tests {
         assert_eq!(size_of::<LateAckRecord>(), 136);
         assert_eq!(size_of::<StackRecord>(), 64 + 16 * PYTHON_FRAMES);
         assert_eq!(size_of::<PythonRecord>(), 24);
+        assert_eq!(size_of::<SeenRecord>(), 120);
     }
 
     #[test]

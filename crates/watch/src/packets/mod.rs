@@ -19,6 +19,7 @@ use tinygram_diagnose::{
 
 use crate::event::{Connection, Reason, Release};
 use crate::finding::{Facts, Finding, Part};
+use crate::seen::{Seen, Sight};
 use owners::{Owner, Owners, nobody};
 use ring::Ring;
 
@@ -31,6 +32,8 @@ pub struct Source {
     cookies: HashMap<u32, u64>,
     /// Findings whose connection was no longer known.
     unplaced: u64,
+    seen: Seen,
+    sights: Vec<Sight>,
 }
 
 /// The reason why packets cannot be read, in one line.
@@ -68,6 +71,8 @@ impl Source {
             owners: Owners::default(),
             cookies: HashMap::new(),
             unplaced: 0,
+            seen: Seen::default(),
+            sights: Vec::new(),
         })
     }
 
@@ -76,6 +81,7 @@ impl Source {
     pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Finding)) {
         let analyzer = &mut self.analyzer;
         self.ring.poll(patience, |frame| analyzer.frame(frame));
+        self.owners.look();
         for (found, connection) in self.analyzer.drain() {
             match connection {
                 Some(connection) => each(self.place(&found, &connection)),
@@ -88,6 +94,14 @@ impl Source {
     pub fn finish(&mut self, mut each: impl FnMut(Finding)) {
         let analyzer = std::mem::replace(&mut self.analyzer, Analyzer::new(Parameters::default()));
         let report = analyzer.finish();
+        self.seen = Seen {
+            connections: report.summary.connections.into(),
+            writes: None,
+            segments: report.summary.segments,
+        };
+        for connection in &report.connections {
+            self.see(connection);
+        }
         for found in &report.findings {
             let at = report
                 .connections
@@ -96,6 +110,61 @@ impl Source {
                 Ok(at) => each(self.place(found, &report.connections[at])),
                 Err(_) => self.unplaced += 1,
             }
+        }
+    }
+
+    /// Returns how much was seen since the start, once it is finished.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        self.seen
+    }
+
+    /// Returns the connections that were seen, once it is finished. Of very many, the last.
+    pub fn sights(&mut self) -> Vec<Sight> {
+        std::mem::take(&mut self.sights)
+    }
+
+    /// Adds a connection to what was seen, at each end that is on this host; if none is known to be, as it is.
+    fn see(&mut self, connection: &ConnectionReport) {
+        let ends = [Side::Server, Side::Client].map(|side| {
+            let end = connection.end(side);
+            SocketAddr::new(end.address(), end.port)
+        });
+        let mut owners = Vec::new();
+        for (local, remote) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+            owners.extend(
+                self.owners
+                    .of(local, remote)
+                    .cloned()
+                    .map(|owner| (owner, local, remote)),
+            );
+        }
+        if owners.is_empty() {
+            let unknown = Owner {
+                writer: nobody(0),
+                netns: 0,
+            };
+            owners.push((unknown, ends[0], ends[1]));
+        }
+        for (owner, local, remote) in owners {
+            self.sights.push(Sight {
+                connection: Connection {
+                    cookie: connection.id.into(),
+                    netns: owner.netns,
+                    local,
+                    remote,
+                    mss: 0,
+                    srtt_ns: 0,
+                    min_rtt_ns: connection.rtt_ns,
+                },
+                writer: owner.writer,
+                seen: Seen {
+                    connections: 1,
+                    writes: None,
+                    segments: connection.frames.into(),
+                },
+                at_ns: connection.last_ns,
+            });
         }
     }
 

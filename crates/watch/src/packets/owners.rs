@@ -21,8 +21,8 @@ pub(super) struct Owner {
     pub(super) netns: u32,
 }
 
-/// Remembers the owner of each end. It looks again for unknown owners, at most once a second, and on
-/// a host with very many sockets less often.
+/// Remembers the owner of each end. It looks again at most once a second, and on a host with very
+/// many sockets less often.
 #[derive(Default)]
 pub(super) struct Owners {
     known: HashMap<(SocketAddr, SocketAddr), Owner>,
@@ -30,13 +30,18 @@ pub(super) struct Owners {
 }
 
 impl Owners {
+    /// Looks again if it is time to.
+    pub(super) fn look(&mut self) {
+        let known = &mut self.known;
+        self.pace.look(BREAK, || look(known));
+    }
+
     /// Returns the owner of the end at `local` of a connection to `remote`; `None` if no socket of
     /// this host is that end.
     pub(super) fn of(&mut self, local: SocketAddr, remote: SocketAddr) -> Option<&Owner> {
         let ends = (local, remote);
         if !self.known.contains_key(&ends) {
-            let known = &mut self.known;
-            self.pace.look(BREAK, || look(known));
+            self.look();
         }
         self.known.get(&ends)
     }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
+use tinygram_watch::seen::Seen;
 
 use super::order::Figures;
 use super::verdict::{self, Verdict};
@@ -141,6 +142,20 @@ pub(crate) struct Table {
     pub(crate) connections: Vec<Connection>,
     /// The processes whose descriptors may not be listed or copied.
     pub(crate) hidden_processes: BTreeSet<i32>,
+}
+
+impl Table {
+    /// Returns how much is in it: every data segment since the connections began. Nobody counts writes.
+    pub(super) fn seen(&self) -> Seen {
+        let segments = |counts: &Counts| {
+            u64::from(counts.data_segments_sent) + u64::from(counts.data_segments_received)
+        };
+        Seen {
+            connections: self.connections.len() as u64,
+            writes: None,
+            segments: self.connections.iter().map(|c| segments(&c.counts)).sum(),
+        }
+    }
 }
 
 /// The target on the command line.

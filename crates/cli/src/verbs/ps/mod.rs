@@ -13,6 +13,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use tinygram_watch::seen::Seen;
 
 use crate::exit::{Done, Failure};
 use order::Sort;
@@ -23,7 +24,7 @@ pub(crate) struct Args {
     #[arg(value_name = "PID|NAME|PORT")]
     target: Option<String>,
 
-    /// One JSON document; with --watch one a line
+    /// One JSON document on one line; with --watch one line after the other
     #[arg(long)]
     json: bool,
 
@@ -62,10 +63,11 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
             doing: "asking the kernel for its TCP sockets".into(),
             error,
         })?;
-        let found = !table.connections.is_empty();
+        let seen = table.seen();
+        let found = seen.connections > 0;
         choose(args, &mut table);
-        show(args, watch, target.as_ref(), &table)?;
-        for line in show::remarks(&table, target.as_ref(), found) {
+        show(args, watch, target.as_ref(), &table, seen)?;
+        for line in show::remarks(&table, target.as_ref(), seen) {
             eprintln!("tinygram ps: {line}");
         }
         let Some(interval) = watch else {
@@ -107,6 +109,11 @@ fn watched(args: &Args) -> Result<(Option<Duration>, Option<String>), Failure> {
     }
 }
 
+/// Returns how many connections are open in this network namespace.
+pub(crate) fn open_connections() -> std::io::Result<u64> {
+    Ok(diag::connections()?.len() as u64)
+}
+
 /// Keeps what is to be shown, in the requested order.
 fn choose(args: &Args, table: &mut connection::Table) {
     let all = &mut table.connections;
@@ -125,17 +132,18 @@ fn show(
     watch: Option<Duration>,
     target: Option<&connection::Target>,
     table: &connection::Table,
+    seen: Seen,
 ) -> Result<(), Failure> {
     let shown = match (args.json, watch) {
-        (true, watch) => {
+        (true, _) => {
             let target = target.map(ToString::to_string);
             let target = target.as_deref();
             match args.summary {
                 true => {
                     let processes = summary(args, table);
-                    json(&summary::Document::of(&processes, table, target), watch)
+                    json(&summary::Document::of(&processes, table, target, seen))
                 }
-                false => json(&show::Document::of(table, target), watch),
+                false => json(&show::Document::of(table, target, seen)),
             }
         }
         (false, watch) => {
@@ -158,13 +166,8 @@ fn show(
     Ok(())
 }
 
-/// Returns a document on several lines, or on one line if more documents follow.
-fn json(document: &impl Serialize, watch: Option<Duration>) -> String {
-    let text = match watch {
-        None => serde_json::to_string_pretty(document),
-        Some(_) => serde_json::to_string(document),
-    };
-    text.expect("plain data") + "\n"
+fn json(document: &impl Serialize) -> String {
+    serde_json::to_string(document).expect("plain data") + "\n"
 }
 
 /// Returns the processes to be shown, in the requested order.

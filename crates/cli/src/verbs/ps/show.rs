@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde::Serialize;
+use tinygram_watch::seen::Seen;
 
 use super::connection::{Connection, Owner, Table, Target};
+use crate::amount::in_words;
 use crate::covered::State;
 
 /// The versioned document.
@@ -13,15 +15,18 @@ use crate::covered::State;
 pub(super) struct Document<'a> {
     schema: &'static str,
     target: Option<&'a str>,
+    /// How much was looked at, before anything was left out.
+    seen: Seen,
     processes_not_readable: &'a BTreeSet<i32>,
     connections: &'a [Connection],
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn of(table: &'a Table, target: Option<&'a str>) -> Self {
+    pub(super) fn of(table: &'a Table, target: Option<&'a str>, seen: Seen) -> Self {
         Self {
             schema: "tinygram.ps/1",
             target,
+            seen,
             processes_not_readable: &table.hidden_processes,
             connections: &table.connections,
         }
@@ -51,10 +56,11 @@ pub(crate) fn text(table: &Table) -> String {
 }
 
 /// Returns remarks for standard error.
-pub(crate) fn remarks(table: &Table, target: Option<&Target>, found: bool) -> Vec<String> {
+pub(crate) fn remarks(table: &Table, target: Option<&Target>, seen: Seen) -> Vec<String> {
     let mut lines = Vec::new();
-    if table.connections.is_empty() && found {
-        lines.push("no connection looks like trouble".to_owned());
+    if table.connections.is_empty() && seen.connections > 0 {
+        let seen = in_words(seen);
+        lines.push(format!("no connection looks like trouble: {seen}"));
     } else if table.connections.is_empty() {
         lines.push(match target {
             None => "there is no TCP connection".to_owned(),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use serde::Serialize;
+use tinygram_watch::seen::Seen;
 
 use super::connection::{Owner, Table};
 use super::order::Figures;
@@ -138,15 +139,23 @@ const WORDS: [usize; 3] = [1, 2, 8];
 pub(super) struct Document<'a> {
     schema: &'static str,
     target: Option<&'a str>,
+    /// How much was looked at, before anything was left out.
+    seen: Seen,
     processes_not_readable: &'a BTreeSet<i32>,
     processes: &'a [Process],
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn of(processes: &'a [Process], table: &'a Table, target: Option<&'a str>) -> Self {
+    pub(super) fn of(
+        processes: &'a [Process],
+        table: &'a Table,
+        target: Option<&'a str>,
+        seen: Seen,
+    ) -> Self {
         Self {
             schema: "tinygram.ps-summary/1",
             target,
+            seen,
             processes_not_readable: &table.hidden_processes,
             processes,
         }

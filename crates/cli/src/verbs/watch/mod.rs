@@ -6,6 +6,7 @@
 mod args;
 mod json;
 mod metrics;
+mod seen;
 pub(crate) mod sentence;
 mod show;
 mod table;
@@ -18,19 +19,24 @@ use std::time::{Duration, Instant};
 use tinygram_watch::finding::Finding;
 use tinygram_watch::kernel::Options;
 use tinygram_watch::live::{Choice, Live};
+use tinygram_watch::seen::{Seen, Sight};
 use tinygram_watch::summary::Summary;
 use tinygram_watch::who::{Process, Processes};
 
 pub(crate) use args::Args;
-pub(crate) use target::Target;
+use seen::Watched;
+use target::Target;
 
+use super::ps;
 use crate::exit::{Done, Failure};
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let targets = Target::all(&args.targets).map_err(Failure::Input)?;
+    let watched = Watched::new(targets);
     let options = Options {
+        by_connection: !watched.is_all(),
         hooks: args.hooks.map(Into::into),
         least_hold: args.least_hold,
         ..Options::default()
@@ -61,7 +67,11 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         error: io::Error::other(error),
     })?;
     let mut watch = Watch {
-        targets,
+        open_before: match watched.is_all() {
+            true => ps::open_connections().unwrap_or(0),
+            false => 0,
+        },
+        watched,
         lost: 0,
         live,
         processes: Processes::default(),
@@ -95,12 +105,18 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         show.finding(&finding, &process)?;
     }
     show.end(&watch, begun.elapsed())?;
-    Ok(Done::Well)
+    // As in `ps`, and as grep does: exit code 1 if nothing matches.
+    Ok(match watch.watched.unmet().is_empty() {
+        true => Done::Well,
+        false => Done::Found,
+    })
 }
 
 /// What is being watched, and the findings so far.
 struct Watch {
-    targets: Vec<Target>,
+    watched: Watched,
+    /// The connections of this network namespace that were open at the beginning, if everything is watched.
+    open_before: u64,
     live: Live,
     /// Events or packets that were lost for lack of room.
     lost: u64,
@@ -114,13 +130,40 @@ impl Watch {
         let mut new = Vec::new();
         self.live.poll(patience, |finding| new.push(finding));
         self.lost = self.live.lost();
+        let sights = self.live.sights();
+        self.notice(sights);
         self.keep(new)
     }
 
     fn finish(&mut self) -> Vec<(Finding, Process)> {
         let mut new = Vec::new();
         self.live.finish(|finding| new.push(finding));
+        let mut sights = self.live.sights();
+        sights.extend(self.live.open_sights());
+        self.notice(sights);
         self.keep(new)
+    }
+
+    /// Counts the connections that are meant.
+    fn notice(&mut self, sights: Vec<Sight>) {
+        for sight in sights {
+            let process = self.processes.of(&sight.writer, sight.at_ns);
+            if self
+                .watched
+                .meets(&sight.connection, &sight.writer, process)
+            {
+                self.watched.add(sight.seen);
+            }
+        }
+    }
+
+    /// Returns how much was seen of what is watched.
+    fn seen(&self) -> Seen {
+        let mut all = self.live.seen();
+        if self.live.name() == "kernel" {
+            all.connections += self.open_before;
+        }
+        self.watched.seen(all)
     }
 
     fn keep(&mut self, new: Vec<Finding>) -> Vec<(Finding, Process)> {
@@ -133,9 +176,8 @@ impl Watch {
                 .processes
                 .of(&finding.process, finding.start_ns)
                 .clone();
-            if !self.targets.is_empty()
-                && !self.targets.iter().any(|t| t.is_met_by(&finding, &process))
-            {
+            let (connection, writer) = (&finding.connection, &finding.process);
+            if !self.watched.meets(connection, writer, &process) {
                 continue;
             }
             self.summary.add(&finding, &process);

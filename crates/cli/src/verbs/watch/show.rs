@@ -9,6 +9,7 @@ use tinygram_watch::finding::Finding;
 use tinygram_watch::who::Process;
 
 use super::{Args, Watch, json, sentence, table};
+use crate::amount::in_words;
 use crate::exit::Failure;
 use crate::terminal;
 
@@ -97,16 +98,36 @@ impl Show {
         let (excused, lost) = (watch.live.excused(), watch.lost);
         if self.manner == Manner::Json {
             let seconds = watched.as_secs_f64();
-            let line = json::summary(&watch.summary, excused, lost, watch.live.name(), seconds);
+            let mut line = json::summary(&watch.summary, excused, lost, watch.live.name(), seconds);
+            line["seen"] = serde_json::json!(watch.seen());
+            line["nothing_matched"] = watch
+                .watched
+                .unmet()
+                .iter()
+                .map(ToString::to_string)
+                .collect();
             terminal::print(format!("{line}\n").as_bytes())?;
             return Ok(());
+        }
+        let unmet = watch.watched.unmet();
+        for target in &unmet {
+            terminal::remark(&format!(
+                "tinygram watch: {}",
+                watch.watched.nothing_of(target)
+            ));
         }
         let mut out = table::text(&watch.summary, usize::MAX);
         if self.manner != Manner::Summary && !out.is_empty() {
             out.insert(0, '\n');
         }
-        if out.is_empty() {
-            out = format!("No stall and no flood in {:.1} s.\n", watched.as_secs_f64());
+        let seen = in_words(watch.seen());
+        if !out.is_empty() {
+            out += &format!("\nSeen: {seen}.\n");
+        } else if unmet.is_empty() || unmet.len() < watch.watched.targets().count() {
+            out = format!(
+                "No stall and no flood in {:.1} s: {seen}.\n",
+                watched.as_secs_f64()
+            );
         }
         terminal::print(out.as_bytes())?;
         let counts = [

@@ -1,8 +1,9 @@
 //! The targets on the command line.
 
+use std::fmt;
 use std::path::Path;
 
-use tinygram_watch::finding::Finding;
+use tinygram_watch::event::{Connection, Writer};
 use tinygram_watch::who::Process;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,20 +49,20 @@ impl Target {
         })
     }
 
-    pub(crate) fn is_met_by(&self, finding: &Finding, process: &Process) -> bool {
+    /// Returns whether `connection` of `writer`, which is `process`, is to be watched.
+    pub(crate) fn is_met_by(
+        &self,
+        connection: &Connection,
+        writer: &Writer,
+        process: &Process,
+    ) -> bool {
         match self {
-            Self::Number(number) => {
-                let ports = [
-                    finding.connection.local.port(),
-                    finding.connection.remote.port(),
-                ];
-                process.pid == *number || ports.iter().any(|port| u32::from(*port) == *number)
-            }
+            Self::Number(number) => process.pid == *number || self.is_port_of(connection).is_some(),
             Self::Name(name) => {
                 let called = [
                     Some(&process.name),
                     process.script.as_ref(),
-                    Some(&finding.process.comm),
+                    Some(&writer.comm),
                 ];
                 called.into_iter().flatten().any(|called| called == name)
                     || process.container.as_ref().is_some_and(|container| {
@@ -77,6 +78,34 @@ impl Target {
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
                     || path == "/"
             }),
+        }
+    }
+
+    /// Returns the port of `connection` that this target is, if it is one.
+    pub(super) fn is_port_of(&self, connection: &Connection) -> Option<u16> {
+        let Self::Number(number) = self else {
+            return None;
+        };
+        let ports = [connection.local.port(), connection.remote.port()];
+        ports.into_iter().find(|port| u32::from(*port) == *number)
+    }
+
+    /// Returns what a connection would have had to be.
+    pub(super) fn sought(&self) -> String {
+        match self {
+            Self::Number(number) if *number > u32::from(u16::MAX) => format!("process {number}"),
+            Self::Number(number) => format!("process {number} or port {number}"),
+            Self::Name(name) => format!("a process, script, unit or container named {name}"),
+            Self::Cgroup(path) => format!("the control group {path}"),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Name(text) | Self::Cgroup(text) => f.write_str(text),
         }
     }
 }

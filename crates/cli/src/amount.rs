@@ -1,0 +1,39 @@
+//! How much was looked at, in words.
+
+use tinygram_watch::seen::Seen;
+
+/// Returns how much was seen, in words.
+pub(crate) fn in_words(seen: Seen) -> String {
+    let count = |count: u64, one: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
+    };
+    let writes = seen.writes.map_or_else(String::new, |writes| {
+        format!("{}, ", count(writes, "write"))
+    });
+    format!(
+        "{}, {writes}{}",
+        count(seen.connections, "connection"),
+        count(seen.segments, "segment")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_is_counted_in_words() {
+        let seen = Seen {
+            connections: 1,
+            writes: Some(20),
+            segments: 1,
+        };
+        assert_eq!(in_words(seen), "1 connection, 20 writes, 1 segment");
+        let packets = Seen {
+            writes: None,
+            ..seen
+        };
+        assert_eq!(in_words(packets), "1 connection, 1 segment");
+    }
+}
