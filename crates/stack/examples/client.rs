@@ -1,10 +1,10 @@
 //! An HTTP client (hyper) on our streams: fetches a page from one of the kernel's servers.
 //!
 //!     python3 -m http.server -b 0.0.0.0 8000 &
-//!     cargo run --release -p tinygram-stack --example client -- http://10.77.0.1:8000/
+//!     cargo run --release -p tinygram-stack --example client -- http://10.78.0.1:8000/
 //!
-//! The body goes to stdout, the state of the connection to stderr. 10.77.0.1 is the kernel's
-//! address on the device that the example makes.
+//! The body goes to stdout, the state of the connection to stderr. 10.78.0.1 is the kernel's
+//! address on the device that the example makes; `--address ADDRESS/BITS` chooses another one.
 
 mod common;
 
@@ -19,9 +19,9 @@ use tinygram_stack::TcpStream;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (stack, words) = common::stack()?;
-    let [address] = words.as_slice() else {
-        return Err("client wants an address such as http://10.77.0.1:8000/".into());
+    let common::Example { stack, rest, .. } = common::stack()?;
+    let [address] = rest.as_slice() else {
+        return Err("client wants an address such as http://10.78.0.1:8000/".into());
     };
     let (uri, remote) = parse(address).ok_or("the address must be http://IP[:PORT]/PATH")?;
     let stream = TcpStream::connect(&stack, remote).await?;

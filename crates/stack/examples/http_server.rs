@@ -1,4 +1,4 @@
-//! An HTTP server (hyper) on our streams: `curl http://10.77.0.2/` reaches it from the same
+//! An HTTP server (hyper) on our streams: `curl http://10.78.0.2/` reaches it from the same
 //! machine, and so do wrk and a browser.
 //!
 //!     cargo run --release -p tinygram-stack --example http_server
@@ -6,7 +6,7 @@
 //! It needs the right to make a TUN device. Without root, run it in its own network namespace:
 //!
 //!     unshare --user --map-root-user --net sh -c \
-//!       'target/release/examples/http_server & sleep 1; curl http://10.77.0.2/'
+//!       'target/release/examples/http_server & sleep 1; curl http://10.78.0.2/'
 //!
 //! `/` is a page, `/octets/N` returns N octets, and `/digest` returns the number and the digest of
 //! the octets posted to it.
@@ -28,10 +28,21 @@ use tinygram_stack::TcpListener;
 /// packet.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::io::Result<()> {
-    let (stack, _) = common::stack()?;
+    let common::Example {
+        stack,
+        addresses,
+        rest,
+    } = common::stack()?;
+    if let Some(word) = rest.first() {
+        let unknown = format!("http_server has no argument {word}");
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::InvalidInput,
+            unknown,
+        ));
+    }
     let any = IpAddr::from(Ipv6Addr::UNSPECIFIED);
     let listener = TcpListener::bind(&stack, SocketAddr::new(any, 80))?;
-    eprintln!("serving http://{}/", common::STACK_V4);
+    eprintln!("serving http://{}/", addresses[0]);
     loop {
         let (stream, _) = listener.accept().await?;
         tokio::spawn(async move {

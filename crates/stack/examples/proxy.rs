@@ -3,10 +3,10 @@
 //!
 //!     cargo run --release -p tinygram-stack --example proxy -- 22=127.0.0.1:22 8080=127.0.0.1:80
 //!
-//! Then `ssh 10.77.0.2` reaches the machine's own sshd through our TCP. In the other direction,
+//! Then `ssh 10.78.0.2` reaches the machine's own sshd through our TCP. In the other direction,
 //! `kernel:PORT=ADDRESS` lets the kernel accept and our stack continue:
 //!
-//!     ... --example proxy -- kernel:2222=10.77.0.1:22
+//!     ... --example proxy -- kernel:2222=10.78.0.1:22
 
 mod common;
 
@@ -26,8 +26,8 @@ struct Rule {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> io::Result<()> {
-    let (stack, words) = common::stack()?;
-    let rules: Option<Vec<Rule>> = words.iter().map(|word| rule(word)).collect();
+    let common::Example { stack, rest, .. } = common::stack()?;
+    let rules: Option<Vec<Rule>> = rest.iter().map(|word| rule(word)).collect();
     let rules = rules.filter(|rules| !rules.is_empty()).ok_or_else(|| {
         let usage = "proxy wants PORT=ADDRESS:PORT or kernel:PORT=ADDRESS:PORT, one or more";
         io::Error::new(io::ErrorKind::InvalidInput, usage)

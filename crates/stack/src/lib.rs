@@ -12,10 +12,10 @@
 //!
 //! # async fn run() -> std::io::Result<()> {
 //! let tun = Tun::open(&TunSettings {
-//!     ipv4: Some(([10, 77, 0, 1].into(), 24)), // the kernel's address on the device
+//!     ipv4: Some(([10, 78, 0, 1].into(), 24)), // the kernel's address on the device
 //!     ..TunSettings::default()
 //! })?;
-//! let ours = [10, 77, 0, 2].into();
+//! let ours = [10, 78, 0, 2].into();
 //! let stack = Stack::new(tun, &[ours])?;
 //! let listener = TcpListener::bind(&stack, (ours, 7).into())?;
 //! let (mut stream, _peer) = listener.accept().await?;
@@ -28,7 +28,7 @@
 //! ```
 //!
 //! The examples are whole programs: `cargo run --release -p tinygram-stack --example http_server`
-//! (then `curl http://10.77.0.2/`), `client` and `proxy`. They need the right to make a TUN device;
+//! (then `curl http://10.78.0.2/`), `client` and `proxy`. They need the right to make a TUN device;
 //! the first lines of each say how to run it without root.
 //!
 //! # How it works

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use crate::shared::Shared;
 use crate::stack::Stack;
-use crate::stream::TcpStream;
+use crate::stream::{TcpStream, valid_dscp, valid_ttl};
 use tinygram_tcp::SocketOptions;
 
 /// A listening socket. Dropping it resets the connections that nobody has accepted.
@@ -101,6 +101,47 @@ impl TcpListener {
             let peer = stream.peer_addr();
             (stream, peer)
         })
+    }
+
+    /// Sets the time to live or hop limit of connections that begin from now on (IP_TTL,
+    /// IPV6_UNICAST_HOPS), their SYN-ACK included.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidInput`] if it is 0.
+    pub fn set_ttl(&self, ttl: u8) -> io::Result<()> {
+        let ttl = valid_ttl(ttl)?;
+        self.options(|options| options.ttl = ttl);
+        Ok(())
+    }
+
+    /// Returns the time to live or hop limit of connections that begin from now on.
+    #[must_use]
+    pub fn ttl(&self) -> u8 {
+        self.options(|options| options.ttl)
+    }
+
+    /// Sets the DSCP of connections that begin from now on (RFC 2474), their SYN-ACK included.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidInput`] if it is above 63.
+    pub fn set_dscp(&self, dscp: u8) -> io::Result<()> {
+        let dscp = valid_dscp(dscp)?;
+        self.options(|options| options.dscp = dscp);
+        Ok(())
+    }
+
+    /// Returns the DSCP of connections that begin from now on.
+    #[must_use]
+    pub fn dscp(&self) -> u8 {
+        self.options(|options| options.dscp)
+    }
+
+    /// Reads or changes the options of connections that begin from now on.
+    fn options<T>(&self, what: impl FnOnce(&mut SocketOptions) -> T) -> T {
+        self.shared
+            .call(|core, _| what(core.listener_options(self.key)))
     }
 
     /// Returns the address and port on which it listens.

@@ -165,6 +165,44 @@ impl TcpStream {
         self.call(|core, _, key| core.set_user_timeout(key, limit));
     }
 
+    /// Sets the time to live or hop limit of this connection's packets (IP_TTL, IPV6_UNICAST_HOPS).
+    /// For the SYN, too: [`SocketOptions::ttl`].
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidInput`] if it is 0.
+    pub fn set_ttl(&self, ttl: u8) -> io::Result<()> {
+        let ttl = valid_ttl(ttl)?;
+        self.call(|core, _, key| core.set_ttl(key, ttl));
+        Ok(())
+    }
+
+    /// Returns the time to live or hop limit of this connection's packets: at first 64. What the
+    /// peer's packets have is in [`Info::peer_ttl`].
+    #[must_use]
+    pub fn ttl(&self) -> u8 {
+        self.call(|core, _, key| core.ttl(key))
+    }
+
+    /// Sets the DSCP of this connection's packets (RFC 2474; the upper six bits of IP_TOS and
+    /// IPV6_TCLASS). The lower two are ECN's and stay with the connection. For the SYN, too:
+    /// [`SocketOptions::dscp`].
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidInput`] if it is above 63.
+    pub fn set_dscp(&self, dscp: u8) -> io::Result<()> {
+        let dscp = valid_dscp(dscp)?;
+        self.call(|core, _, key| core.set_class(key, dscp << 2));
+        Ok(())
+    }
+
+    /// Returns the DSCP of this connection's packets: at first 0.
+    #[must_use]
+    pub fn dscp(&self) -> u8 {
+        self.call(|core, _, key| core.class(key)) >> 2
+    }
+
     /// Sets the least octets for which a read returns (SO_RCVLOWAT; at least 1). At most half of the
     /// receive buffer is waited for, and no longer than the peer may send; a smaller read waits for as
     /// many octets as it takes.
@@ -291,6 +329,18 @@ impl TcpStream {
     fn finish(&self) {
         self.call(Core::shutdown);
     }
+}
+
+/// Returns the time to live, if packets may have it.
+pub(crate) fn valid_ttl(ttl: u8) -> io::Result<u8> {
+    let invalid = || io::Error::new(io::ErrorKind::InvalidInput, "a time to live is 1 to 255");
+    Some(ttl).filter(|ttl| *ttl > 0).ok_or_else(invalid)
+}
+
+/// Returns the DSCP, if there is such a one.
+pub(crate) fn valid_dscp(dscp: u8) -> io::Result<u8> {
+    let invalid = || io::Error::new(io::ErrorKind::InvalidInput, "a DSCP is 0 to 63");
+    Some(dscp).filter(|dscp| *dscp <= 63).ok_or_else(invalid)
 }
 
 /// Abandons a whole write if it is dropped early.

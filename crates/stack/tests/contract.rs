@@ -282,3 +282,31 @@ async fn addresses_that_no_host_has_are_refused_by_every_verb() {
         assert_eq!(kind, Err(ErrorKind::InvalidInput), "{own}");
     }
 }
+
+#[tokio::test]
+async fn a_time_to_live_and_a_dscp_are_set_and_asked_for_at_streams_and_listeners() {
+    let (client, server) = stacks();
+    let listener = TcpListener::bind(&server, SERVER).unwrap();
+    assert_eq!((listener.ttl(), listener.dscp()), (64, 0));
+    listener.set_ttl(7).unwrap();
+    listener.set_dscp(46).unwrap();
+    let stream = TcpStream::connect(&client, SERVER).await.unwrap();
+    let accepted = listener.accept().await.unwrap().0;
+    assert_eq!((accepted.ttl(), accepted.dscp()), (7, 46));
+    assert_eq!((stream.ttl(), stream.dscp()), (64, 0));
+    assert_eq!(stream.info().peer_ttl, Some(7));
+    assert_eq!(accepted.info().peer_ttl, Some(64));
+    stream.set_ttl(1).unwrap();
+    stream.set_dscp(63).unwrap();
+    assert_eq!((stream.ttl(), stream.dscp()), (1, 63));
+    for refused in [
+        stream.set_ttl(0),
+        stream.set_dscp(64),
+        listener.set_ttl(0),
+        listener.set_dscp(64),
+    ] {
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::InvalidInput);
+    }
+    assert_eq!((stream.ttl(), stream.dscp()), (1, 63));
+    assert_eq!((listener.ttl(), listener.dscp()), (7, 46));
+}

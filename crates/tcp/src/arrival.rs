@@ -193,6 +193,9 @@ impl Core {
         if socket.connection.state() == State::SynSent && packet.header.flags.has(Flags::SYN) {
             socket.theirs = Sequence::new(packet.header.seq);
         }
+        if !socket.was_connected {
+            socket.peer_ttl = packet.ttl;
+        }
         let segment = socket.incoming(&packet.header, packet.payload.len());
         socket.chronicle.arrived(now, segment.len);
         let had_urgent = socket.has_urgent();

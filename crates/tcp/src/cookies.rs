@@ -148,8 +148,9 @@ impl Core {
         pair: Pair,
         packet: &Packet<'_>,
     ) {
-        let path = Path::new(pair.local, pair.remote).expect("addresses of one packet");
+        let mut path = Path::new(pair.local, pair.remote).expect("addresses of one packet");
         let listener = &mut self.listeners[key];
+        listener.options.mark(&mut path);
         listener.cookies_until = now + PERIOD.times(AGE.into());
         let config = listener.options.config(self.abilities.mss(path.version()));
         let numbers = self.secrets.numbers(now, &pair.local, &pair.remote);

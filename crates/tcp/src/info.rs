@@ -69,6 +69,9 @@ pub struct Info {
     pub limited_by_window: Duration,
     /// The part of `busy` in which the writer waited for space in the send buffer.
     pub limited_by_buffer: Duration,
+    /// The time to live or hop limit with which the segment arrived that completed the handshake (or
+    /// the last one before that): what the peer's host sets, less the routers in between.
+    pub peer_ttl: Option<u8>,
     /// The octets of memory that the buffers take.
     pub allocated: usize,
 }
@@ -145,6 +148,7 @@ impl Core {
             busy: chronicle.busy,
             limited_by_window: chronicle.by_window,
             limited_by_buffer: chronicle.by_buffer,
+            peer_ttl: Some(socket.peer_ttl).filter(|ttl| *ttl > 0),
             allocated: socket.allocated(),
         }
     }

@@ -334,7 +334,8 @@ impl Core {
         options: &SocketOptions,
         owner: Owner,
     ) -> Result<usize, tinygram_wire::encode::FamiliesDiffer> {
-        let path = Path::new(pair.local, pair.remote)?;
+        let mut path = Path::new(pair.local, pair.remote)?;
+        options.mark(&mut path);
         let known = self.path_mtus.towards(now, pair.remote.address());
         let config = options.config(self.abilities.mss(path.version()));
         let numbers = self.secrets.numbers(now, &pair.local, &pair.remote);

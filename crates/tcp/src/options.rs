@@ -6,6 +6,7 @@ use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Config, Duration};
+use tinygram_wire::encode::{Path, TTL};
 
 /// The options with which a connection begins; a listener's apply to the connections that it
 /// accepts. Policies can be changed later on the stream.
@@ -33,6 +34,12 @@ pub struct SocketOptions {
     /// (TCP_DEFER_ACCEPT). Until then it counts as half open. `None` hands it out after the
     /// handshake.
     pub defer_accept: Option<Duration>,
+    /// The time to live or hop limit of all packets, the SYN included (IP_TTL, IPV6_UNICAST_HOPS):
+    /// 1 to 255. 0 counts as 1.
+    pub ttl: u8,
+    /// The DSCP of all packets (RFC 2474): 0 to 63, of which more bits are ignored. The two bits of
+    /// ECN beside it belong to the connection.
+    pub dscp: u8,
 }
 
 /// What is known of a path before anything is sent (Linux: `ip route ... mtu, advmss, initcwnd`).
@@ -63,6 +70,8 @@ impl Default for SocketOptions {
             congestion: None,
             extensions: None,
             defer_accept: None,
+            ttl: TTL,
+            dscp: 0,
         }
     }
 }
@@ -72,6 +81,12 @@ impl SocketOptions {
     pub(crate) fn extensions(&self) -> Extensions {
         self.extensions
             .unwrap_or_else(|| self.config(536).extensions)
+    }
+
+    /// Marks the packets of a path as the options demand.
+    pub(crate) fn mark(&self, path: &mut Path) {
+        path.set_ttl(self.ttl);
+        path.set_class(self.dscp << 2);
     }
 
     /// Returns the engine's rules for a path that carries segments of `mss` octets.

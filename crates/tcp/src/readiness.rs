@@ -78,9 +78,22 @@ impl Core {
         self.sockets[key].path.set_class(class);
     }
 
-    /// Sets the time to live or hop limit of the connection's packets (IP_TTL, IPV6_UNICAST_HOPS).
+    /// Returns the class of service, whose ECN bits are zero.
+    #[must_use]
+    pub fn class(&self, key: usize) -> u8 {
+        self.sockets[key].path.class()
+    }
+
+    /// Sets the time to live or hop limit of the connection's packets (IP_TTL, IPV6_UNICAST_HOPS): 1
+    /// to 255. 0 counts as 1.
     pub fn set_ttl(&mut self, key: usize, ttl: u8) {
         self.sockets[key].path.set_ttl(ttl);
+    }
+
+    /// Returns the time to live or hop limit of the connection's packets.
+    #[must_use]
+    pub fn ttl(&self, key: usize) -> u8 {
+        self.sockets[key].path.ttl()
     }
 
     /// Sets SO_SNDBUF, the size of the send buffer in octets.

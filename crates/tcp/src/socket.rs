@@ -27,6 +27,9 @@ pub(crate) struct Socket {
     pub(super) connection: Connection,
     /// The path from this end to the peer.
     pub(super) path: Path,
+    /// The time to live of the peer's last segment before the handshake was complete; 0 before the
+    /// first.
+    pub(super) peer_ttl: u8,
     pub(super) ours: Sequence,
     /// The peer's numbering; means nothing before its SYN.
     pub(super) theirs: Sequence,
@@ -138,6 +141,7 @@ impl Socket {
             receive_limit: config.receiver.buffer,
             connection,
             path,
+            peer_ttl: 0,
             ours,
             theirs: Sequence::new(0),
             send: Ring::default(),

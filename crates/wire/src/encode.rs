@@ -78,13 +78,25 @@ impl Path {
     /// Sets the class of service, the octet that holds DSCP and ECN (IP_TOS, IPV6_TCLASS; RFC
     /// 2474), from 0 (the initial value) to 255. The ECN bits are ignored.
     pub fn set_class(&mut self, class: u8) {
-        self.class = class;
+        self.class = class & !ECN;
+    }
+
+    /// Returns the class of service, whose ECN bits are zero.
+    #[must_use]
+    pub fn class(&self) -> u8 {
+        self.class
     }
 
     /// Sets the time to live or hop limit, from 1 to 255 (IP_TTL, IPV6_UNICAST_HOPS); the initial
     /// value is 64.
     pub fn set_ttl(&mut self, ttl: u8) {
         self.ttl = ttl.max(1);
+    }
+
+    /// Returns the time to live or hop limit.
+    #[must_use]
+    pub fn ttl(&self) -> u8 {
+        self.ttl
     }
 
     /// Returns where packets come from.
@@ -126,7 +138,7 @@ impl Path {
         } else {
             0
         };
-        self.write_ip(packet, self.class & !0b11 | ecn);
+        self.write_ip(packet, self.class | ecn);
         let tcp = &mut packet[ip..];
         let header_len = TCP_HEADER + options::len(&header.options);
         tcp[0..2].copy_from_slice(&self.source.port.to_be_bytes());
@@ -277,8 +289,10 @@ pub fn encode(
 
 /// RFC 3168, section 5.
 const ECT_0: u8 = 0b10;
+/// The bits of ECN in the octet that they share with DSCP.
+const ECN: u8 = 0b11;
 const TCP_HEADER: usize = 20;
 const TCP: u8 = 6;
 /// Time to live, or hop limit (RFC 9293, section 3.9.2: "should be configurable"; the value is
 /// the one that the Internet's number registry recommends).
-const TTL: u8 = 64;
+pub const TTL: u8 = 64;

@@ -38,6 +38,8 @@ pub struct Packet<'a> {
     /// The urgent pointer, if URG says that it means something: the number of octets from the
     /// sequence number to the end of the urgent data (RFC 9293, section 3.8.5).
     pub urgent: Option<u16>,
+    /// The time to live or hop limit with which it arrived.
+    pub ttl: u8,
     /// The segment's payload.
     pub payload: &'a [u8],
 }
@@ -123,8 +125,11 @@ fn ipv4(packet: &[u8], verify: Verify) -> Result<Packet<'_>, Refused> {
     if source[0] >= 224 || destination[0] >= 224 {
         return Err(Refused::Address);
     }
-    let marked = fixed[1] & ECN == ECN;
-    tcp(&packet[header_len..total], verify, marked, |from, to| {
+    let of_ip = OfIp {
+        marked: fixed[1] & ECN == ECN,
+        ttl: fixed[8],
+    };
+    tcp(&packet[header_len..total], verify, of_ip, |from, to| {
         (Endpoint::v4(source, from), Endpoint::v4(destination, to))
     })
 }
@@ -140,8 +145,11 @@ fn ipv6(packet: &[u8], verify: Verify) -> Result<Packet<'_>, Refused> {
         return Err(Refused::Address);
     }
     let upper = upper_layer(fixed[6], rest)?;
-    let marked = fixed[1] >> 4 & ECN == ECN;
-    tcp(upper, verify, marked, |from, to| {
+    let of_ip = OfIp {
+        marked: fixed[1] >> 4 & ECN == ECN,
+        ttl: fixed[7],
+    };
+    tcp(upper, verify, of_ip, |from, to| {
         (Endpoint::v6(source, from), Endpoint::v6(destination, to))
     })
 }
@@ -164,11 +172,19 @@ fn upper_layer(mut next: u8, mut rest: &[u8]) -> Result<&[u8], Refused> {
     }
 }
 
+/// What the IP header tells about a segment, besides its ends.
+#[derive(Clone, Copy)]
+struct OfIp {
+    /// Whether the packet has a congestion mark.
+    marked: bool,
+    ttl: u8,
+}
+
 #[inline]
 fn tcp(
     segment: &[u8],
     verify: Verify,
-    marked: bool,
+    of_ip: OfIp,
     ends: impl FnOnce(u16, u16) -> (Endpoint, Endpoint),
 ) -> Result<Packet<'_>, Refused> {
     let (fixed, _) = segment
@@ -189,7 +205,7 @@ fn tcp(
     }
     let flags = Flags::from_bits(fixed[13])
         .among(Flags::HEEDED)
-        .with_if(marked, Flags::CE);
+        .with_if(of_ip.marked, Flags::CE);
     Ok(Packet {
         source,
         destination,
@@ -203,6 +219,7 @@ fn tcp(
         urgent: Flags::from_bits(fixed[13])
             .has(Flags::URG)
             .then(|| be16(18)),
+        ttl: of_ip.ttl,
         payload: &segment[header_len..],
     })
 }
