@@ -25,8 +25,9 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) json: bool,
 
-    /// Serve the counts in OpenMetrics' format at http://ADDR/metrics, for Prometheus
-    #[arg(long, value_name = "ADDR")]
+    /// Serve the counts in OpenMetrics' format at http://ADDR/metrics, for Prometheus; a port alone is on
+    /// the loopback address
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = super::metrics::address)]
     pub(super) metrics: Option<SocketAddr>,
 
     /// Count shorter holds without listing them

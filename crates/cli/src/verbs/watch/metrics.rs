@@ -5,75 +5,38 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{Read, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::net::{SocketAddr, TcpListener};
 
 use tinygram_watch::finding::Part;
 
 use super::Watch;
+use super::http::{self, Bounds, Page};
 use crate::exit::Failure;
 
-/// The text that is served.
-pub(super) struct Page(Arc<Mutex<String>>);
-
-impl Page {
-    /// Listens at `address` from now on.
-    pub(super) fn serve(address: SocketAddr) -> Result<Self, Failure> {
-        let listener = TcpListener::bind(address).map_err(|error| Failure::Io {
-            doing: format!("listening on {address}"),
-            error,
-        })?;
-        let text = Arc::new(Mutex::new("# EOF\n".to_owned()));
-        let served = Arc::clone(&text);
-        std::thread::spawn(move || {
-            for connection in listener.incoming().flatten() {
-                let text = served
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .clone();
-                // A client that disconnects early is no error.
-                let _ = answer(connection, &text);
-            }
-        });
-        Ok(Self(text))
-    }
-
-    pub(super) fn renew(&self, watch: &Watch) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = text(watch);
-    }
+/// Listens at `address` from now on. The page that it serves is to be renewed.
+pub(super) fn serve(address: SocketAddr) -> Result<Page, Failure> {
+    let listener = TcpListener::bind(address).map_err(|error| Failure::Io {
+        doing: format!("listening on {address}"),
+        error,
+    })?;
+    let page = Page::new("# EOF\n");
+    http::serve(listener, page.clone(), Bounds::default());
+    Ok(page)
 }
 
-/// Answers one request per connection; slow clients are not waited for.
-fn answer(mut connection: TcpStream, text: &str) -> std::io::Result<()> {
-    connection.set_read_timeout(Some(PATIENCE))?;
-    connection.set_write_timeout(Some(PATIENCE))?;
-    let mut request = Vec::new();
-    let mut chunk = [0; 1024];
-    while request.len() < MOST_REQUEST && !request.windows(4).any(|four| four == b"\r\n\r\n") {
-        match connection.read(&mut chunk)? {
-            0 => break,
-            count => request.extend_from_slice(&chunk[..count]),
-        }
-    }
-    let known = [&b"GET /metrics "[..], b"GET / "]
-        .iter()
-        .any(|begin| request.starts_with(begin));
-    let (status, body) = match known {
-        true => ("200 OK", text),
-        false => ("404 Not Found", "only /metrics is here\n"),
+/// Returns the address that was typed: of a port alone, the loopback address.
+pub(super) fn address(typed: &str) -> Result<SocketAddr, String> {
+    let loopback = |port: &str| {
+        let port = port.parse::<u16>().ok().filter(|port| *port > 0)?;
+        Some(SocketAddr::from(([127, 0, 0, 1], port)))
     };
-    let answer = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        body.len()
-    );
-    // In a single write.
-    connection.write_all(answer.as_bytes())
+    let port = typed.strip_prefix(':').unwrap_or(typed);
+    loopback(port)
+        .or_else(|| typed.parse().ok())
+        .ok_or_else(|| "accepted: a port on the loopback address (9469), or an address with a port (0.0.0.0:9469, [::1]:9469)".to_owned())
 }
 
-fn text(watch: &Watch) -> String {
+pub(super) fn text(watch: &Watch) -> String {
     // Processes of the same name are counted together.
     let mut sums: BTreeMap<String, [f64; 3]> = BTreeMap::new();
     for (key, row) in watch.summary.rows() {
@@ -111,7 +74,7 @@ fn text(watch: &Watch) -> String {
             let _ = writeln!(out, "{name}_total{{{labels}}} {}", sum[at]);
         }
     }
-    let excused = watch.live.excused();
+    let (excused, seen) = (watch.live.excused(), watch.seen());
     let plain = [
         (
             "tinygram_holds_nobody_waited_for",
@@ -127,6 +90,11 @@ fn text(watch: &Watch) -> String {
             "tinygram_events_lost",
             watch.lost,
             "Events for which there was no room.",
+        ),
+        (
+            "tinygram_writes_seen",
+            seen.writes.unwrap_or(0),
+            "Writes that were looked at; of a connection that was asked for, once it has ended.",
         ),
     ];
     for (name, count, help) in plain {
@@ -158,5 +126,19 @@ const FAMILIES: [(&str, &str, &str); 3] = [
         "Segments that coalescing would have saved.",
     ),
 ];
-const PATIENCE: Duration = Duration::from_secs(1);
-const MOST_REQUEST: usize = 16 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_alone_is_on_the_loopback_address() {
+        for typed in ["9469", ":9469", "127.0.0.1:9469"] {
+            assert_eq!(address(typed), Ok(SocketAddr::from(([127, 0, 0, 1], 9469))));
+        }
+        assert!(address("[::]:9469").is_ok_and(|address| !address.ip().is_loopback()));
+        for bad in ["", "0", "65536", "localhost", "1.2.3.4"] {
+            assert!(address(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -4,6 +4,7 @@
 //! [`json`]).
 
 mod args;
+mod http;
 mod json;
 mod metrics;
 mod seen;
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         (None, None) => Choice::Best,
     };
     let interface = args.interface.as_deref().filter(|name| *name != "any");
-    let metrics = args.metrics.map(metrics::Page::serve).transpose()?;
+    let metrics = args.metrics.map(metrics::serve).transpose()?;
     let live = Live::open(choice, &options, interface)
         .map_err(|lacking| Failure::Input(lacking.to_string()))?;
     ctrlc::set_handler(|| {
@@ -94,7 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         }
         show.breathe(&watch)?;
         if let Some(page) = &metrics {
-            page.renew(&watch);
+            page.renew(metrics::text(&watch));
         }
     }
     // What the kernel said while the last findings were shown.
