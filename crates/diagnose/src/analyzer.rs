@@ -2,14 +2,14 @@ use tinygram_stalls::thresholds::COARSE_CLOCK_NS;
 use tinygram_wire::capture::{Frame, LinkType};
 use tinygram_wire::decode::{self, Decoded, Look};
 
-use crate::findings::{Facts, Finding};
-use crate::flow::connection::Connection;
+use crate::conversation::Conversation;
+use crate::findings::finding::{Facts, Finding};
 use crate::flow::ends::Ends;
-use crate::flow::half::Mark;
-use crate::flow::table::Table;
+use crate::flow::mark::Mark;
 use crate::parameters::Parameters;
 use crate::pool::{Corroborated, Pools};
 use crate::report::{ConnectionReport, Report, Summary};
+use crate::table::Table;
 use tinygram_stalls::Kind;
 
 /// Takes frames in capture order and returns a report at the end.
@@ -96,16 +96,16 @@ impl Analyzer {
         if let Some(connection) = left {
             self.let_go(connection);
         }
-        if self.table.get(slot).is_reuse(segment, from, time_ns) {
+        if self.table.get(slot).flow.is_reuse(segment, from, time_ns) {
             let old = self.table.replace(slot, mark);
             self.let_go(old);
         }
         let connection = self.table.get(slot);
-        connection.raw_ip = link == LinkType::RAW;
-        let was_closed = connection.closed;
+        connection.flow.raw_ip = link == LinkType::RAW;
+        let was_closed = connection.flow.closed;
         let before = self.report.findings.len();
         connection.segment(segment, around, from, mark, &mut self.report.findings);
-        let closes = connection.closed && !was_closed;
+        let closes = connection.flow.closed && !was_closed;
         if self.report.findings.len() > before {
             self.note_findings(before);
         }
@@ -241,7 +241,7 @@ impl Analyzer {
         self.note_findings(before);
     }
 
-    fn let_go(&mut self, mut connection: Connection) {
+    fn let_go(&mut self, mut connection: Conversation) {
         let before = self.report.findings.len();
         connection.end(&mut self.report.findings);
         for from in 0..2 {

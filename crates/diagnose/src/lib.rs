@@ -1,31 +1,36 @@
 //! Finds stalls of small segments in captured TCP traffic and names them.
 //!
-//! A frame becomes a segment (`tinygram-wire`). The segment finds its connection in a bounded table
-//! ([`Analyzer`]). The half of the connection that sent it then asks why the segment left now and
-//! not earlier ([`hold`]). A segment that left right after a late ACK is a hold. A hold stays
-//! pending until the turn passes, which shows whether anybody waited for it; then it becomes a
-//! finding of one kind ([`findings`]) or one of the lookalikes ([`lookalikes`]).
+//! A frame becomes a segment (`tinygram-wire`), and the segment finds its connection in a bounded
+//! table ([`Analyzer`]). Then it goes through three rooms:
+//!
+//! 1. `flow` observes. The half of the connection that sent the segment asks why it left now and
+//!    not earlier, and says what it saw: held, lost, answered, closed. It names no finding. A
+//!    segment that left right after a late ACK is a [`Hold`].
+//! 2. `verdict` decides. A hold stays pending until the turn passes, which shows whether anybody
+//!    waited for it; then it is a stall of one kind or a [`Lookalike`].
+//! 3. `findings` speak: what the sender does, why that is known, and what helps.
+//!
+//! A `conversation` joins the three for one connection. The law that they all ask (kinds, tiers,
+//! advice, thresholds) is the crate `tinygram-stalls`.
 //!
 //! A false accusation costs more than a miss: what cannot be told apart from a lookalike is
 //! counted, not accused.
 
 mod analyzer;
-pub mod findings;
+mod conversation;
+mod findings;
 mod flow;
-pub mod hold;
-mod judge;
-pub mod lookalikes;
-mod odds;
 mod parameters;
 mod pool;
 mod report;
 mod sight;
-mod story;
+mod table;
+mod verdict;
 
 pub use analyzer::Analyzer;
-pub use findings::{Facts, Finding};
-pub use flow::half::Mark;
-pub use lookalikes::{Event, Lookalike};
+pub use findings::finding::{Facts, Finding};
+pub use flow::hold::Hold;
+pub use flow::mark::Mark;
 pub use parameters::{Filter, Parameters};
 pub use report::{CapturePoint, ConnectionReport, Direction, Report, Summary, Unseen};
 pub use sight::{Dominant, Sight, Stamps};
@@ -33,3 +38,4 @@ pub use tinygram_stalls::{
     Advice, Case, Cost, Kind, Obstacle, Obstacles, Pieces, Protocol, Side, Tier, Timeout, Verdict,
     recipes,
 };
+pub use verdict::lookalikes::{Event, Lookalike, RuledOut, Tally};

@@ -9,9 +9,9 @@ use tinygram_stalls::thresholds::{AS_LIKELY, CERTAIN, doubt};
 
 use tinygram_wire::endpoint::Endpoint;
 
-use crate::findings::Finding;
-use crate::flow::connection::Connection;
-use crate::odds::Odds;
+use crate::conversation::Conversation;
+use crate::findings::finding::Finding;
+use crate::flow::odds::Odds;
 use tinygram_stalls::{Kind, Side, Tier};
 
 /// Suspects by the program that sent them.
@@ -51,7 +51,8 @@ struct Pool {
 
 impl Pools {
     /// Adds what a connection that is removed has shown.
-    pub(crate) fn add(&mut self, connection: &Connection) {
+    pub(crate) fn add(&mut self, conversation: &Conversation) {
+        let connection = &conversation.flow;
         let client = connection.client();
         for (from, prompt) in [(0, false), (1, false), (0, true), (1, true)] {
             let odds = connection.halves[from].odds_of(prompt);
@@ -67,7 +68,7 @@ impl Pools {
                 prompt,
             };
             let of_these = |f: &Finding| (f.kind == Kind::NagleRoundTrip) == prompt;
-            let mut suspects = connection.suspects(from).filter(of_these).peekable();
+            let mut suspects = conversation.suspects(from).filter(of_these).peekable();
             // All occasions count for or against, but only a suspect starts a pool.
             let known = self.pools.contains_key(&sender);
             if !known && (suspects.peek().is_none() || self.pools.len() >= POOLS) {

@@ -4,10 +4,11 @@ use tinygram_stalls::thresholds::MANY_TIMES;
 use tinygram_wire::decode::Unread;
 use tinygram_wire::endpoint::Endpoint;
 
-use crate::findings::Finding;
+use crate::conversation::Conversation;
+use crate::findings::finding::Finding;
 use crate::flow::connection::Connection;
-use crate::lookalikes::{Lookalike, RuledOut};
 use crate::sight::{Sight, Stamps};
+use crate::verdict::lookalikes::{Lookalike, RuledOut};
 use tinygram_stalls::{Cost, Kind, Obstacle, Obstacles, Side, Tier, Verdict};
 
 /// Everything found.
@@ -145,11 +146,12 @@ pub struct Direction {
 }
 
 impl ConnectionReport {
-    pub(crate) fn of(connection: &Connection) -> Self {
+    pub(crate) fn of(conversation: &Conversation) -> Self {
+        let connection = &conversation.flow;
         let client = connection.client();
         let mut ruled_out = RuledOut::default();
         let (mut stalls, mut cost_ns) = (0, 0);
-        if let Some(story) = &connection.story {
+        if let Some(story) = &conversation.story {
             ruled_out = story.ruled_out.clone();
             (stalls, cost_ns) = (story.stalls, story.cost_ns);
         }
@@ -164,8 +166,8 @@ impl ConnectionReport {
             rtt_ns: connection.rtt_ns(),
             capture_point: capture_point(connection, client),
             directions: [
-                direction(connection, client),
-                direction(connection, 1 - client),
+                direction(conversation, client),
+                direction(conversation, 1 - client),
             ],
             stalls,
             cost_ns,
@@ -225,7 +227,8 @@ fn capture_point(connection: &Connection, client: usize) -> CapturePoint {
     }
 }
 
-fn direction(connection: &Connection, from: usize) -> Direction {
+fn direction(conversation: &Conversation, from: usize) -> Direction {
+    let connection = &conversation.flow;
     let half = &connection.halves[from];
     let peer = &connection.halves[1 - from];
     let mss = connection.mss(from);
@@ -242,18 +245,18 @@ fn direction(connection: &Connection, from: usize) -> Direction {
             _ => "handshake",
         },
         offload: half.max_len > mss,
-        policy: policy(connection, from),
+        policy: policy(conversation, from),
         ack_timer_ns: (tally.delayed_acks > 0).then(|| i64::from(half.delayed_ns)),
         ack_every: (tally.acks > 0)
             .then(|| f64::from(tally.acked_segments) / f64::from(tally.acks)),
     }
 }
 
-fn policy(connection: &Connection, from: usize) -> &'static str {
-    let half = &connection.halves[from];
+fn policy(conversation: &Conversation, from: usize) -> &'static str {
+    let half = &conversation.flow.halves[from];
     let tally = &half.tally;
     let stalled =
-        connection.story.as_ref().is_some_and(|s| s.stalls > 0) && half.odds_of(false).hits() > 0;
+        conversation.story.as_ref().is_some_and(|s| s.stalls > 0) && half.odds_of(false).hits() > 0;
     match (stalled, tally.defied, tally.past_full) {
         (false, 3.., _) => "nodelay",
         (true, _, 1..) => "minshall",

@@ -1,7 +1,7 @@
 //! Tells whether the capture could have shown a stall. Only then does "no stalls" mean something.
 
-use crate::flow::connection::Connection;
-use crate::lookalikes::Lookalike;
+use crate::conversation::Conversation;
+use crate::verdict::lookalikes::Lookalike;
 use tinygram_stalls::thresholds::{
     DOMINANT_LEAST_NS, FEW_GAPS, LONG_GAP_NS, MANY_GAPS, STILL_FRAMES,
 };
@@ -127,7 +127,8 @@ impl Dominant {
 }
 
 impl Sight {
-    pub(crate) fn add(&mut self, connection: &Connection) {
+    pub(crate) fn add(&mut self, conversation: &Conversation) {
+        let connection = &conversation.flow;
         let [a, b] = &connection.halves;
         let data = u64::from(a.tally.segments) + u64::from(b.tally.segments);
         self.data += data;
@@ -144,13 +145,13 @@ impl Sight {
         }
         let server = &connection.halves[1 - connection.client()];
         self.server_ns += server.tally.answer_ns;
-        let Some(story) = &connection.story else {
+        let Some(story) = &conversation.story else {
             return;
         };
         self.loss_ns += story.ruled_out.of(Lookalike::Loss).time_ns;
         self.zero_window_ns += story.ruled_out.of(Lookalike::ZeroWindow).time_ns;
         for from in 0..2 {
-            let held = connection.unwatched(from);
+            let held = conversation.unwatched(from);
             self.unwatched += u64::from(held.count);
             self.unwatched_ns += held.time_ns;
         }

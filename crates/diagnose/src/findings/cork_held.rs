@@ -1,14 +1,8 @@
 //! TCP_CORK, MSG_MORE or autocorking that nobody ended: the tail of a message waits for the
 //! kernel's own limit, one retransmission timeout (200 ms plus the round trip on Linux).
 
-use super::Words;
-use crate::flow::half::Half;
-use crate::hold::Hold;
+use super::said::Words;
 use tinygram_stalls::ms;
-
-pub(super) fn is(hold: &Hold, _: &Half) -> bool {
-    hold.release.is_none()
-}
 
 pub(super) static WORDS: Words = Words {
     habit: |f| match f.hold() {

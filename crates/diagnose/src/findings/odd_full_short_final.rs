@@ -2,16 +2,7 @@
 //! the receiver acknowledges every second segment at once and the odd one late, and Nagle's
 //! original rule holds the short one until that ACK. Minshall's rule (Linux) does not.
 
-use super::{Words, release_evidence};
-use crate::flow::half::Half;
-use crate::hold::Hold;
-
-pub(super) fn is(hold: &Hold, _: &Half) -> bool {
-    hold.release.is_some()
-        && hold.held_len < hold.mss
-        && hold.trigger_len >= hold.mss
-        && hold.trigger_len.is_multiple_of(hold.mss)
-}
+use super::said::{Words, release_evidence};
 
 pub(super) static WORDS: Words = Words {
     habit: |f| match f.hold() {

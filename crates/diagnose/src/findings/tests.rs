@@ -1,9 +1,17 @@
 //! Which kind a hold is: each rule at its bounds.
 
-use super::*;
+use super::finding::{Facts, Finding, cost_ns};
+use super::tinygram_flood;
+use crate::flow::connection::Connection;
+use crate::flow::half::Half;
 use crate::flow::half::tests::{changed, opened_with};
-use crate::hold::Behind;
+use crate::flow::hold::Behind;
+use crate::flow::hold::Hold;
+use crate::flow::mark::Mark;
+use crate::flow::restart as idle_restart;
+use crate::verdict::kinds::{classify, nagle_round_trip, slow_start_delayed_ack, small_buffer};
 use tinygram_stalls::Timeout;
+use tinygram_stalls::{Kind, Pieces, Protocol, Side, Tier};
 use tinygram_wire::decode::Head;
 
 const MSS: u32 = 1000;

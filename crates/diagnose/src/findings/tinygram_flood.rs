@@ -1,9 +1,10 @@
 //! Many short segments close together that a few segments could have carried: they cost packets,
 //! interrupts and header bytes instead of stalls. Overhead is computed by Davids' formula.
 
-use super::{Facts, Finding, Words};
+use super::finding::{Facts, Finding};
+use super::said::Words;
 use crate::flow::connection::Connection;
-use crate::flow::half::Mark;
+use crate::flow::mark::Mark;
 use tinygram_stalls::flood::Counts;
 use tinygram_stalls::{Kind, Pieces, Tier};
 

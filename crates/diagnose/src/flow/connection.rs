@@ -1,25 +1,24 @@
-//! A connection: two halves, whose turn it is, and what has been found so far.
+//! A connection: two halves, whose turn it is, and what their segments show.
 
 use tinygram_engine::Flags;
 use tinygram_stalls::thresholds::{
     BURST_NS, CLOCK_STEP_NS, DEFAULT_MSS, FINEST_NS, LEAST_FULL_BYTES, NEEDLESS_RETRANSMISSIONS,
-    OTHER_NUMBERS, QUEUE_LAG_NS, RTO_MIN_NS, doubt,
+    OTHER_NUMBERS, QUEUE_LAG_NS, RTO_MIN_NS,
 };
 use tinygram_wire::decode::{Around, Segment};
 
 use super::copies::Copies;
 use super::ends::Ends;
-use super::half::{self, Arrival, Half, Mark, Turn, saturate};
-use crate::findings::{self, Finding};
-use crate::hold::{self, Pause};
-use crate::judge::Judge;
-use crate::lookalikes::{Lookalike, Tally};
-use crate::story::Story;
-use tinygram_stalls::{Kind, Protocol, Tier};
+use super::half::{self, Arrival, Half, Turn, saturate};
+use super::hold::{self, Pause};
+use super::mark::Mark;
+use super::restart;
+use super::seen::Seen;
+use tinygram_stalls::Protocol;
 
 /// One connection's state while it lives. What each segment touches is kept together.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub(crate) struct Connection {
     pub(crate) ends: Ends,
     pub(crate) last_ns: i64,
@@ -30,16 +29,12 @@ pub(crate) struct Connection {
     pub(crate) copies: Copies,
     /// How often the clock went back by more than queues lag.
     pub(crate) clock_steps: u32,
-    /// Present once something worth telling happened.
-    pub(crate) story: Option<Box<Story>>,
     /// Which end opened the connection; a guess unless a SYN was seen.
     pub(crate) client: Option<u8>,
     pub(crate) handshake: bool,
     pub(crate) closed: bool,
     /// Captured on an interface without a link layer: a tunnel's end.
     pub(crate) raw_ip: bool,
-    /// Everything that can be said of it has been said.
-    pub(crate) judged: bool,
     /// Seen since the table last looked for idle connections.
     pub(crate) recent: bool,
     /// By its first bytes, if they tell.
@@ -51,6 +46,12 @@ pub(crate) struct Connection {
     syn_stamps: [u32; 2],
 }
 
+/// Whoever wants to know what is seen, when it is seen.
+pub(crate) trait Witness {
+    /// `connection` has shown this of the data that `ends[from]` sends, or of its window.
+    fn saw(&mut self, connection: &Connection, from: usize, seen: Seen);
+}
+
 impl Connection {
     pub(crate) fn new(ends: Ends, id: u32, first: Mark) -> Self {
         let mut fresh = Self {
@@ -60,13 +61,11 @@ impl Connection {
             first,
             last_ns: first.time_ns,
             halves: [Half::default(), Half::default()],
-            story: None,
             client: None,
             handshake: false,
             closed: false,
             clock_steps: 0,
             raw_ip: false,
-            judged: false,
             copies: Copies::default(),
             protocol: None,
             recent: true,
@@ -110,7 +109,7 @@ impl Connection {
         numbers.note(around.identification, packets as u16);
     }
 
-    /// Takes a segment into account; what it brings to light goes to `found`.
+    /// Takes a segment into account, and tells what it shows. Returns true if the segment resets the connection.
     #[inline]
     pub(crate) fn segment(
         &mut self,
@@ -118,36 +117,36 @@ impl Connection {
         around: &Around,
         from: usize,
         mut mark: Mark,
-        found: &mut Vec<Finding>,
-    ) {
+        witness: &mut impl Witness,
+    ) -> bool {
         mark.time_ns = self.straighten(mark.time_ns);
         self.frames += 1;
         self.recent = true;
         if self.copies.has(segment, around, from, mark.time_ns) {
-            return;
+            return false;
         }
         self.halves[from].spoke = true;
         self.note_number(segment, around, from);
         if segment.flags.any(Flags::SYN | Flags::RST) {
             if segment.flags.any(Flags::RST) {
-                self.end(found);
-                return;
+                return true;
             }
             self.halves[from].ttl = around.ttl;
             self.on_syn(segment, from, mark);
             self.settle_mss();
-            return;
+            return false;
         }
         if segment.flags.any(Flags::ACK) {
             self.on_ack(segment, from, mark);
         }
         if segment.payload > 0 {
-            self.on_payload(segment, around, from, mark, found);
+            self.on_payload(segment, around, from, mark, witness);
         }
-        self.note_window(segment, from, mark);
+        self.note_window(segment, from, mark, witness);
         if segment.flags.any(Flags::FIN) {
-            self.on_fin(from, mark, found);
+            self.on_fin(from, mark, witness);
         }
+        false
     }
 
     /// Clocks of several queues disagree a little: time stands still rather than run back.
@@ -235,7 +234,7 @@ impl Connection {
         around: &Around,
         from: usize,
         mark: Mark,
-        found: &mut Vec<Finding>,
+        witness: &mut impl Witness,
     ) {
         if self.protocol.is_none()
             && around.head.len() >= 4
@@ -248,11 +247,11 @@ impl Connection {
         match self.halves[from].arrival(segment, mark.time_ns) {
             Arrival::KeepAlive | Arrival::Copy => return,
             Arrival::Retransmission => {
-                self.was_lost(from);
+                self.was_lost(from, witness);
                 self.halves[from].send_again(segment, mark, mss);
                 if self.halves[from].resent.is_none() {
                     let lost_ns = mark.time_ns - self.halves[from].sent.time_ns;
-                    self.story().lost(mark, lost_ns);
+                    witness.saw(self, from, Seen::Lost(mark, lost_ns));
                 }
                 return;
             }
@@ -266,11 +265,11 @@ impl Connection {
                 half.seen = true;
                 half.disturbed = true;
                 half.tally.missed += u32::from(!first);
-                self.begin_turn(from, if first { Turn::Answer } else { Turn::None });
+                self.begin_turn(from, if first { Turn::Answer } else { Turn::None }, witness);
             }
-            Arrival::InOrder => self.on_new_data(segment, around, from, mark, mss, found),
+            Arrival::InOrder => self.on_new_data(segment, around, from, mark, mss, witness),
         }
-        self.was_lost(from);
+        self.was_lost(from, witness);
         let half_window = self.halves[1 - from].peak_window / 2;
         let distance_ns = self.halves[1 - from].receiver_distance_ns();
         let half = &mut self.halves[from];
@@ -280,7 +279,7 @@ impl Connection {
             self.settle_mss();
         }
         self.halves[1 - from].hear(segment, mark.time_ns);
-        self.resolve(1 - from, Some(mark.time_ns), found);
+        witness.saw(self, 1 - from, Seen::Answered(mark.time_ns));
     }
 
     #[inline]
@@ -291,13 +290,13 @@ impl Connection {
         from: usize,
         mark: Mark,
         mss: u32,
-        found: &mut Vec<Finding>,
+        witness: &mut impl Witness,
     ) {
         let half = &self.halves[from];
         if half.tally.segments == 0 || half.is_answer(segment) {
             let fresh = half.tally.segments == 0;
             self.idle_restart(from, mark);
-            self.begin_turn(from, Turn::Answer);
+            self.begin_turn(from, Turn::Answer, witness);
             self.halves[from].asked = self.halves[from].peer_spoke;
             self.halves[from].tally.answers += u32::from(!fresh);
             self.note_answer(from, mark);
@@ -306,7 +305,7 @@ impl Connection {
             }
             return;
         }
-        if half.restarted && self.ends_first_flight(segment, from, mark, mss, found) {
+        if half.restarted && self.ends_first_flight(segment, from, mark, mss, witness) {
             return;
         }
         let distance_ns = self.halves[1 - from].receiver_distance_ns();
@@ -336,8 +335,7 @@ impl Connection {
                 hold.may_be_full = !self.offered_mss()
                     && segment.payload >= LEAST_FULL_BYTES.max(self.halves[from].max_len)
                     && !segment.flags.any(Flags::PSH | Flags::FIN);
-                let judge = Judge::of(&self.halves[from], self.halves[1 - from].blur_ns());
-                let at_once = judge.is_at_once(&hold);
+                let at_once = hold.is_at_once(self.halves[1 - from].blur_ns());
                 let half = &mut self.halves[from];
                 let since_ns = (mark.time_ns - half.sent.time_ns).max(distance_ns.unwrap_or(0));
                 let odds = half.odds_of_mut(hold.prompt);
@@ -349,7 +347,7 @@ impl Connection {
                 if hold.release.is_some() {
                     self.note_carried(from, hold.held_len, hold.reaction_ns);
                 }
-                self.story().hold(from, hold);
+                witness.saw(self, from, Seen::Held(hold));
                 if let (true, flight) = waited {
                     let waited = &mut self.halves[from].waited_flight;
                     *waited = flight.max(*waited);
@@ -361,33 +359,29 @@ impl Connection {
                 let prompt = half.was_prompt();
                 half.odds_of_mut(prompt).miss(since_ns);
                 if prompt {
-                    self.rested(from, mark, distance_ns);
+                    self.rested(from, mark, distance_ns, witness);
                     return;
                 }
                 let thought_ns = mark.time_ns - half.release.mark.time_ns;
-                self.story()
-                    .ruled_out
-                    .add(Lookalike::ThinkTime, mark.frame, thought_ns);
-                self.self_clocked(from, mark);
+                witness.saw(self, from, Seen::Thought(mark, thought_ns));
+                self.self_clocked(from, mark, witness);
             }
             Pause::Early => {
                 // As seen from the sender, small data was unacknowledged.
                 self.halves[from].tally.defied += 1;
-                self.rested(from, mark, distance_ns);
+                self.rested(from, mark, distance_ns, witness);
             }
             Pause::Defied => {
                 let waited_ns = mark.time_ns - self.halves[from].sent.time_ns;
-                self.story()
-                    .ruled_out
-                    .add(Lookalike::NotHolding, mark.frame, waited_ns);
+                witness.saw(self, from, Seen::Defied(mark, waited_ns));
             }
-            Pause::None => self.rested(from, mark, distance_ns),
+            Pause::None => self.rested(from, mark, distance_ns, witness),
         }
     }
 
     /// A segment has the TSval of the last data, though the sender's clock has ticked more than once since, as fast
     /// as it did from the SYN to that data: both left together, and this one came late.
-    fn left_with_the_last(&self, segment: &Segment, from: usize, mark: Mark) -> bool {
+    pub(crate) fn left_with_the_last(&self, segment: &Segment, from: usize, mark: Mark) -> bool {
         let last_stamp = self.halves[1 - from].data_stamp;
         let last_ns = self.halves[from].sent.time_ns;
         let ticks = i64::from(last_stamp.wrapping_sub(self.syn_stamps[from]));
@@ -398,11 +392,17 @@ impl Connection {
     }
 
     /// A pause that nothing explains, if it is one: the sender has begun anew.
-    fn rested(&mut self, from: usize, mark: Mark, distance_ns: Option<i64>) {
+    fn rested(
+        &mut self,
+        from: usize,
+        mark: Mark,
+        distance_ns: Option<i64>,
+        witness: &mut impl Witness,
+    ) {
         let half = &self.halves[from];
         let rest_ns = mark.time_ns - half.sent.time_ns.max(half.release.mark.time_ns);
         if rest_ns > BURST_NS + distance_ns.unwrap_or(0) {
-            self.self_clocked(from, mark);
+            self.self_clocked(from, mark, witness);
         }
     }
 
@@ -429,26 +429,16 @@ impl Connection {
     }
 
     /// The sender took up sending again without having been asked.
-    fn self_clocked(&mut self, from: usize, mark: Mark) {
+    fn self_clocked(&mut self, from: usize, mark: Mark, witness: &mut impl Witness) {
         self.idle_restart(from, mark);
-        self.begin_turn(from, Turn::SelfClocked);
+        self.begin_turn(from, Turn::SelfClocked, witness);
         self.halves[from].tally.self_clocked += 1;
     }
 
     #[inline]
-    fn begin_turn(&mut self, from: usize, turn: Turn) {
-        if self.story.as_ref().is_some_and(|story| story.is_open(from)) {
-            self.abandon(from);
-        }
+    fn begin_turn(&mut self, from: usize, turn: Turn, witness: &mut impl Witness) {
+        witness.saw(self, from, Seen::WentOn);
         self.halves[from].begin_turn(turn);
-    }
-
-    #[inline(never)]
-    fn abandon(&mut self, from: usize) {
-        if let Some(story) = &mut self.story {
-            let judge = Judge::of(&self.halves[from], self.halves[1 - from].blur_ns());
-            story.abandon(from, &judge);
-        }
     }
 
     /// RFC 5681, section 4.1: after more than a retransmission timeout the window starts over.
@@ -470,7 +460,7 @@ impl Connection {
         from: usize,
         mark: Mark,
         mss: u32,
-        found: &mut Vec<Finding>,
+        witness: &mut impl Witness,
     ) -> bool {
         let rtt_ns = self.rtt_ns().unwrap_or(0);
         let half = &mut self.halves[from];
@@ -478,28 +468,31 @@ impl Connection {
             return false;
         }
         half.restarted = false;
-        let Some(hold) = findings::idle_restart::pause(half, segment, mark, mss, rtt_ns) else {
+        let Some(hold) = restart::pause(half, segment, mark, mss, rtt_ns) else {
             // Later rules ask whether this was the first flight.
             half.restarted = half.idle();
             return false;
         };
-        let tier = Tier::Likely;
-        let finding = Finding::of_hold(self, from, Kind::IdleRestart, &hold, tier);
-        self.story().count(&finding);
-        found.push(finding);
+        witness.saw(self, from, Seen::Restarted(hold));
         true
     }
 
     /// What was sent again was lost before, for all that is known.
     #[inline]
-    fn was_lost(&mut self, from: usize) {
+    pub(crate) fn was_lost(&mut self, from: usize, witness: &mut impl Witness) {
         if let Some(resent) = self.halves[from].resent.take() {
-            self.story().lost(resent.mark, resent.after_ns);
+            witness.saw(self, from, Seen::Lost(resent.mark, resent.after_ns));
         }
     }
 
     #[inline]
-    fn note_window(&mut self, segment: &Segment, from: usize, mark: Mark) {
+    fn note_window(
+        &mut self,
+        segment: &Segment,
+        from: usize,
+        mark: Mark,
+        witness: &mut impl Witness,
+    ) {
         let half = &mut self.halves[from];
         let shift = half.window_scale.unwrap_or(0).min(14);
         let known = half.window_scale.is_some();
@@ -515,18 +508,18 @@ impl Connection {
         if closed != was_closed {
             // What the peer sends next waited for the window, whatever else it did.
             self.halves[1 - from].disturbed = true;
-            self.story().window(from, closed, mark);
+            witness.saw(self, from, Seen::Window(closed, mark));
         }
     }
 
-    fn on_fin(&mut self, from: usize, mark: Mark, found: &mut Vec<Finding>) {
+    fn on_fin(&mut self, from: usize, mark: Mark, witness: &mut impl Witness) {
         let rest_ns = BURST_NS + self.halves[1 - from].receiver_distance_ns().unwrap_or(0);
         let asked = self.halves[1 - from].finished
             && mark.time_ns - self.halves[1 - from].finished_ns <= rest_ns;
         let half = &mut self.halves[from];
         // Who closes by its own clock has kept nobody waiting before.
         if mark.time_ns - half.sent.time_ns > rest_ns && !half.finished && !asked {
-            self.begin_turn(from, Turn::SelfClocked);
+            self.begin_turn(from, Turn::SelfClocked, witness);
         }
         let half = &mut self.halves[from];
         if !half.finished {
@@ -535,106 +528,16 @@ impl Connection {
             // The FIN takes a sequence number of its own.
             half.next = half.next.wrapping_add(1);
         }
-        self.resolve(from, None, found);
-        // A reader that closes has all that it waited for. Whether a sender of blocks had more to say by its own
-        // clock, its own end tells.
-        let tells = |story: &Story| !story.may_go_by_a_clock(1 - from);
-        if self.halves[1 - from].finished || self.story.as_deref().is_some_and(tells) {
-            self.resolve(1 - from, None, found);
-        }
+        witness.saw(self, from, Seen::Finished);
         self.closed = self.halves.iter().all(|h| h.finished);
-    }
-
-    /// Nothing more will come: judges what is still open.
-    pub(crate) fn end(&mut self, found: &mut Vec<Finding>) {
-        self.closed = true;
-        if std::mem::replace(&mut self.judged, true) {
-            return;
-        }
-        self.resolve(0, None, found);
-        self.resolve(1, None, found);
-        for from in 0..2 {
-            self.was_lost(from);
-            if let Some(story) = &mut self.story {
-                let judge = Judge::of(&self.halves[from], self.halves[1 - from].blur_ns());
-                story.drop_unproven(from, &judge);
-            }
-            let mss = self.mss(from);
-            if let Some(finding) = findings::tinygram_flood::find(self, from, mss) {
-                self.story().count(&finding);
-                found.push(finding);
-            }
-        }
-    }
-
-    /// The turn passes: `from`'s holds kept somebody waiting, or they did not.
-    #[inline]
-    fn resolve(&mut self, from: usize, answered_ns: Option<i64>, found: &mut Vec<Finding>) {
-        if self.story.as_ref().is_some_and(|story| story.is_open(from)) {
-            self.judge_turn(from, answered_ns, found);
-        }
-    }
-
-    #[inline(never)]
-    fn judge_turn(&mut self, from: usize, answered_ns: Option<i64>, found: &mut Vec<Finding>) {
-        let relayed = self.is_relayed();
-        let delays_for_longer = self.delays_for_longer(from);
-        let Some(story) = &mut self.story else {
-            return;
-        };
-        let judge = Judge {
-            half: &self.halves[from],
-            blur_ns: self.halves[1 - from].blur_ns(),
-            answered_ns,
-            answers_ns: self.halves[1 - from].tally.mean_answer_ns(),
-            takes_turns: self.halves[1 - from].tally.takes_turns(),
-            never_unasked: self.halves[1 - from].tally.never_unasked(),
-            relayed,
-            delays_for_longer,
-        };
-        for (kind, hold, tier) in story.resolve(from, &judge) {
-            let finding = Finding::of_hold(self, from, kind, &hold, tier);
-            self.story().count(&finding);
-            found.push(finding);
-        }
     }
 
     /// All that was sent again, time after time, were short segments alone in flight that let the next ones go: no
     /// loss picks those alone out of three kinds of segments (first pieces, second ones and answers), but a
     /// receiver that delays its ACKs for longer than the sender's retransmission timer does.
-    fn delays_for_longer(&self, from: usize) -> bool {
+    pub(crate) fn delays_for_longer(&self, from: usize) -> bool {
         let needless = |tally: &half::Tally| tally.overtaken == tally.retransmitted;
         let [own, peer] = [from, 1 - from].map(|end| &self.halves[end].tally);
         own.overtaken >= NEEDLESS_RETRANSMISSIONS && needless(own) && needless(peer)
     }
-
-    /// Returns what was suspected of a direction and not corroborated by the rest of the connection.
-    pub(crate) fn suspects(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
-        let story = self.story.iter();
-        let held = story.flat_map(move |story| story.suspects(from));
-        held.map(move |(kind, hold)| Finding::of_hold(self, from, *kind, hold, Tier::Possible))
-    }
-
-    /// Returns what was held though nobody was seen to wait, if it is beyond accident that it was held.
-    pub(crate) fn unwatched(&self, from: usize) -> Tally {
-        let judge = Judge::of(&self.halves[from], self.halves[1 - from].blur_ns());
-        match &self.story {
-            Some(story) if judge.accident(false) < doubt(false) => story.unwatched(from),
-            _ => Tally::default(),
-        }
-    }
-
-    /// Returns what may be said to be possible, and never more.
-    pub(crate) fn doubtful(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
-        let story = self.story.iter();
-        let held = story.flat_map(move |story| story.doubtful(from));
-        held.map(move |(kind, hold)| Finding::of_hold(self, from, kind, hold, Tier::Possible))
-    }
-
-    pub(crate) fn story(&mut self) -> &mut Story {
-        self.story.get_or_insert_with(Box::default)
-    }
 }
-
-#[cfg(test)]
-mod tests;

@@ -16,19 +16,11 @@ use self::chain::Chain;
 pub(crate) use self::link::Link;
 pub(crate) use self::resent::Resent;
 pub(crate) use self::tally::Tally;
+use super::mark::Mark;
 use super::numbers::Numbers;
-use crate::odds::Odds;
+use super::odds::Odds;
 use tinygram_engine::Flags;
 use tinygram_wire::decode::{Around, Head, Segment};
-
-/// A moment in the capture.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mark {
-    /// Frame number, counted over all files of the run.
-    pub frame: u64,
-    /// Nanoseconds since the epoch.
-    pub time_ns: i64,
-}
 
 /// The sender's side of one direction, as far as the capture shows it. Kept small: a capture may
 /// hold hundreds of thousands of connections open at once. Fields that are used together are

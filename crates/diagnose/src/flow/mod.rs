@@ -1,9 +1,13 @@
-//! Connections and their two directions, kept as small as possible.
+//! Connections and their two directions, kept as small as possible. They observe, and name no finding.
 
 pub(crate) mod connection;
 pub(crate) mod copies;
 pub(crate) mod ends;
 mod facts;
 pub(crate) mod half;
+pub(crate) mod hold;
+pub(crate) mod mark;
 mod numbers;
-pub(crate) mod table;
+pub(crate) mod odds;
+pub(crate) mod restart;
+pub(crate) mod seen;

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use super::super::ends::Ends;
-use super::super::half::Mark;
+use super::super::mark::Mark;
 use super::*;
 
 fn between(one: &str, other: &str) -> Connection {

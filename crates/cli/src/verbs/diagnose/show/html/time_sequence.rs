@@ -1,7 +1,7 @@
 //! The time-sequence chart of one stall: the trigger, the late ACK and the held segment.
 
 use tinygram_diagnose::Facts;
-use tinygram_diagnose::hold::Hold;
+use tinygram_diagnose::Hold;
 use tinygram_report::{Axis, Band, Chart, Mark, Point, Series, Tone, units};
 use tinygram_stalls::ms;
 

@@ -7,12 +7,13 @@
 //! the sender waited.
 
 use tinygram_stalls::thresholds::{
-    CLOCK_BLUR_NS, FINEST_NS, LAN_NS, LATE_ACK_NS, LATE_ROUND_TRIP_NS, RTO_MIN_NS, SCHEDULED_NS,
-    STANDARD_RTO_NS, TICK_NS,
+    CLOCK_BLUR_NS, FINEST_NS, KERNEL_WAKES_NS, LAN_NS, LATE_ACK_NS, LATE_ROUND_TRIP_NS, RTO_MIN_NS,
+    SAME_HOST_NS, SCHEDULED_NS, STANDARD_RTO_NS, TICK_NS,
 };
 use tinygram_wire::decode::{Head, Segment};
 
-use crate::flow::half::{Half, Mark, Resent};
+use crate::flow::half::{Half, Resent};
+use crate::flow::mark::Mark;
 use tinygram_stalls::{Pieces, Timeout};
 
 /// A segment that left when something released it.
@@ -80,6 +81,17 @@ pub struct Hold {
     pub(crate) behind: Option<Box<Behind>>,
     /// Whether the congestion window was small because a retransmission timeout had passed.
     pub(crate) timeout: Timeout,
+}
+
+impl Hold {
+    /// Returns whether it left as fast as a kernel lets go: the link takes no longer for its bytes than the whole way
+    /// does for an empty segment. `blur_ns` is how sharply the release can be placed from the capture point.
+    pub(crate) fn is_at_once(&self, blur_ns: i64) -> bool {
+        let distance_ns = self.sender_distance_ns.unwrap_or(i64::MAX);
+        distance_ns > SAME_HOST_NS
+            || (self.reaction_ns - 2 * distance_ns).min(self.off_ns)
+                <= KERNEL_WAKES_NS.max(3 * blur_ns)
+    }
 }
 
 /// A short segment, and full ones behind it. By Minshall's rule the next short one waits for the

@@ -19,8 +19,10 @@ fn of_port(port: u16) -> Ends {
 fn after(table: &mut Table, ports: impl IntoIterator<Item = u16>) -> Vec<u32> {
     let mut gone = Vec::new();
     for port in ports {
-        let slot = table.slot(&of_port(port), Mark::default(), |old| gone.push(old.id));
-        table.get(slot).recent = true;
+        let slot = table.slot(&of_port(port), Mark::default(), |old| {
+            gone.push(old.flow.id);
+        });
+        table.get(slot).flow.recent = true;
     }
     gone
 }
@@ -43,7 +45,7 @@ fn beyond_the_limit_the_longest_silent_goes() {
     after(&mut table, [heard as u16]);
     assert_eq!(after(&mut table, [5]), [stayed[1]]);
     assert_eq!(table.connections(), 5);
-    let mut left: Vec<u32> = table.drain().map(|connection| connection.id).collect();
+    let mut left: Vec<u32> = table.drain().map(|connection| connection.flow.id).collect();
     left.sort();
     assert_eq!(left, [stayed[0], 10, 11]);
 }
@@ -54,18 +56,18 @@ fn a_thousand_and_more_that_ended_are_kept_for_their_stragglers() {
     let mut gone = Vec::new();
     for port in 1..=1030 {
         let slot = table.slot(&of_port(port), Mark::default(), |_| {});
-        table.get(slot).closed = true;
-        gone.extend(table.close(slot).map(|connection| connection.id));
+        table.get(slot).flow.closed = true;
+        gone.extend(table.close(slot).map(|connection| connection.flow.id));
     }
     assert_eq!(gone, [0, 1, 2, 3, 4, 5]);
     assert!(table.find(5).is_none() && table.find(6).is_some());
     // A new connection on the ports of an ended one stays.
     let slot = table.slot(&of_port(7), Mark::default(), |_| {});
-    assert_eq!(table.replace(slot, Mark::default()).id, 6);
+    assert_eq!(table.replace(slot, Mark::default()).flow.id, 6);
     let slot = table.slot(&of_port(2000), Mark::default(), |_| {});
-    table.get(slot).closed = true;
+    table.get(slot).flow.closed = true;
     assert!(table.close(slot).is_none());
-    assert_eq!(table.find(1030).map(|c| c.closed), Some(false));
+    assert_eq!(table.find(1030).map(|c| c.flow.closed), Some(false));
 }
 
 /// For one host's ports, a network's hosts, and one service's clients, all hashes differ and spread

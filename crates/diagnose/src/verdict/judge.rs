@@ -1,14 +1,14 @@
 //! Decides whether a hold becomes an accusation: asks the questions that must be answered first,
 //! one after the other.
 
-use crate::findings::{self, nagle_round_trip};
 use crate::flow::half::{Half, Turn};
-use crate::hold::Hold;
-use crate::lookalikes::Lookalike;
+use crate::flow::hold::Hold;
+use crate::verdict::kinds::{self, nagle_round_trip};
+use crate::verdict::lookalikes::Lookalike;
 use tinygram_stalls::Kind;
 use tinygram_stalls::thresholds::{
-    ANSWER_AT_ONCE_NS, BUSY_HOST_NS, BY_ACCIDENT, FINEST_NS, KERNEL_WAKES_NS, LATE_ACK_NS,
-    LEAST_DELAY_NS, LONGEST_DELAY_NS, SAME_HOST_NS, is_on_timer,
+    ANSWER_AT_ONCE_NS, BUSY_HOST_NS, BY_ACCIDENT, FINEST_NS, LATE_ACK_NS, LEAST_DELAY_NS,
+    LONGEST_DELAY_NS, is_on_timer,
 };
 
 /// What a hold is judged by.
@@ -98,7 +98,7 @@ impl<'a> Judge<'a> {
         if matches!(ack, Ack::Prompt) {
             return Ruling::Accused(Kind::NagleRoundTrip);
         }
-        match (findings::classify(hold, half), ack) {
+        match (kinds::classify(hold, half), ack) {
             (Some(Kind::CorkHeld), _) if self.may_be_no_cork(hold) => {
                 Ruling::Suspected(Kind::CorkHeld)
             }
@@ -211,16 +211,7 @@ impl<'a> Judge<'a> {
     /// farther off the path blurs as much.
     pub(crate) fn left_at_once(&self, hold: &Hold) -> bool {
         let habit = self.half.odds_of(false).mostly_at_once();
-        is_ready(hold) || hold.prompt || habit.unwrap_or_else(|| self.is_at_once(hold))
-    }
-
-    /// The same of this hold alone: the link takes no longer for its bytes than the whole way does for an empty
-    /// segment.
-    pub(crate) fn is_at_once(&self, hold: &Hold) -> bool {
-        let distance_ns = hold.sender_distance_ns.unwrap_or(i64::MAX);
-        distance_ns > SAME_HOST_NS
-            || (hold.reaction_ns - 2 * distance_ns).min(hold.off_ns)
-                <= KERNEL_WAKES_NS.max(3 * self.blur_ns)
+        is_ready(hold) || hold.prompt || habit.unwrap_or_else(|| hold.is_at_once(self.blur_ns))
     }
 
     /// Returns how much later it left than its ACK, the way and the link put it, in nanoseconds.

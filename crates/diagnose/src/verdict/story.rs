@@ -4,11 +4,11 @@
 //! turn passes: the peer answers, or the connection is closed behind the segment. A sender that
 //! goes on by its own clock kept nobody waiting.
 
-use crate::findings::{Finding, small_buffer};
-use crate::flow::half::Mark;
-use crate::hold::Hold;
-use crate::judge::{Judge, Ruling};
-use crate::lookalikes::{Lookalike, RuledOut, Tally};
+use crate::flow::hold::Hold;
+use crate::flow::mark::Mark;
+use crate::verdict::judge::{Judge, Ruling};
+use crate::verdict::kinds::small_buffer;
+use crate::verdict::lookalikes::{Lookalike, RuledOut, Tally};
 use tinygram_stalls::thresholds::{CERTAIN, PUNCTUAL_NS, SAME_FLIGHTS, STREAM_HOLDS, doubt};
 use tinygram_stalls::{Kind, Tier};
 
@@ -289,9 +289,9 @@ impl Story {
         doubtful.extend(suspects.extract_if(.., as_slow_as_a_relay));
     }
 
-    pub(crate) fn count(&mut self, finding: &Finding) {
-        self.stalls += u32::from(finding.kind.is_stall());
-        self.cost_ns += finding.cost_ns;
+    pub(crate) fn count(&mut self, kind: Kind, cost_ns: i64) {
+        self.stalls += u32::from(kind.is_stall());
+        self.cost_ns += cost_ns;
     }
 
     /// Data was sent again, so long after it was sent first. Time that passed before another loss was made good

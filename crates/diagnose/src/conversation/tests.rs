@@ -1,14 +1,15 @@
 //! What a connection concludes from single segments.
 
-use super::super::half::tests::{ack, data, mark};
 use super::*;
-use tinygram_engine::Timestamps;
+use crate::flow::half::Half;
+use crate::flow::half::tests::{ack, data, mark};
+use tinygram_engine::{Flags, Timestamps};
 
 const MS: i64 = 1_000_000;
 
 /// A connection whose client is `ends[0]`, and its findings.
 struct Told {
-    connection: Connection,
+    connection: Conversation,
     found: Vec<Finding>,
     frame: u64,
 }
@@ -18,7 +19,7 @@ impl Told {
         let (ends, from) = Ends::of(&data(1, 1));
         assert_eq!(from, 0);
         Self {
-            connection: Connection::new(ends, 0, mark(1, 0)),
+            connection: Conversation::new(ends, 0, mark(1, 0)),
             found: Vec::new(),
             frame: 0,
         }
@@ -34,7 +35,7 @@ impl Told {
     }
 
     fn half(&self) -> &Half {
-        &self.connection.halves[0]
+        &self.connection.flow.halves[0]
     }
 }
 
@@ -49,17 +50,17 @@ fn syn(seq: u32, flags: Flags) -> Segment {
 #[test]
 fn ports_are_used_again_by_a_syn_with_other_numbers() {
     let mut told = Told::new();
-    assert!(!told.connection.is_reuse(&syn(100, Flags::SYN), 0, 0));
+    assert!(!told.connection.flow.is_reuse(&syn(100, Flags::SYN), 0, 0));
     told.takes(0, 0, &syn(100, Flags::SYN));
-    let is_reuse = |told: &Told, seq, flags| told.connection.is_reuse(&syn(seq, flags), 0, MS);
+    let is_reuse = |told: &Told, seq, flags| told.connection.flow.is_reuse(&syn(seq, flags), 0, MS);
     assert!(!is_reuse(&told, 100, Flags::SYN));
     assert!(is_reuse(&told, 101, Flags::SYN));
     assert!(!is_reuse(&told, 101, Flags::SYN.with(Flags::ACK)));
     assert!(!is_reuse(&told, 101, Flags::ACK));
     told.takes(MS, 0, &data(101, 10));
     assert!(is_reuse(&told, 100, Flags::SYN));
-    told.connection.closed = true;
-    assert!(told.connection.is_reuse(&syn(7, Flags::SYN), 1, MS));
+    told.connection.flow.closed = true;
+    assert!(told.connection.flow.is_reuse(&syn(7, Flags::SYN), 1, MS));
 }
 
 /// Where the SYN itself was not captured its answer tells, unless that is an old one; and where time goes back,
@@ -71,7 +72,7 @@ fn ports_are_used_again_by_an_answer_with_other_numbers_or_at_another_time() {
     told.takes(second, 0, &syn(100, answer));
     let is_reuse = |told: &Told, seq, at_ns| {
         let answer = syn(seq, answer);
-        told.connection.is_reuse(&answer, 0, at_ns)
+        told.connection.flow.is_reuse(&answer, 0, at_ns)
     };
     // Nothing but the handshake is known.
     assert!(!is_reuse(&told, 5_000, second));
@@ -82,9 +83,12 @@ fn ports_are_used_again_by_an_answer_with_other_numbers_or_at_another_time() {
     }
     assert!(!is_reuse(&told, 100, 0));
     assert!(is_reuse(&told, 100, -1));
-    let repeated = syn(told.connection.halves[1].next.wrapping_sub(1), Flags::SYN);
-    assert!(told.connection.is_reuse(&repeated, 1, -1));
-    assert!(!told.connection.is_reuse(&repeated, 1, 0));
+    let repeated = syn(
+        told.connection.flow.halves[1].next.wrapping_sub(1),
+        Flags::SYN,
+    );
+    assert!(told.connection.flow.is_reuse(&repeated, 1, -1));
+    assert!(!told.connection.flow.is_reuse(&repeated, 1, 0));
     // The old one changes nothing.
     told.takes(second, 0, &syn(100, answer));
     assert_eq!((told.half().next, told.half().sent.frame), (111, 2));
@@ -123,7 +127,7 @@ fn a_silence_restarts_a_window() {
                 ..ack(11)
             },
         );
-        change(&mut told.connection.halves[0]);
+        change(&mut told.connection.flow.halves[0]);
         let next = Segment {
             ack: 9,
             ..data(11, 10)
@@ -174,7 +178,7 @@ fn a_window_is_scaled_if_both_ends_said_so() {
         },
     );
     assert_eq!(told.half().window, 0);
-    assert!(told.connection.halves[1].disturbed);
+    assert!(told.connection.flow.halves[1].disturbed);
 }
 
 /// A sender whose clock ticks each millisecond sends data 40 ms later: with a TSval that stands still it left with
@@ -195,6 +199,7 @@ fn who_has_the_stamp_of_the_last_data_left_with_it() {
         told.takes(at(last_ms), 0, &stamped(data(101, 10), last_stamp));
         let next = stamped(data(111, 10), now_stamp);
         told.connection
+            .flow
             .left_with_the_last(&next, 0, mark(9, at(last_ms + 40)))
     };
     assert!(left(1, 30, 1030));

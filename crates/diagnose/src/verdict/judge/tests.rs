@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::findings::tests::hold;
+use crate::flow::half::Resent;
 use crate::flow::half::tests::{changed, opened_with};
-use crate::flow::half::{Mark, Resent};
+use crate::flow::mark::Mark;
 
 const MS: i64 = 1_000_000;
 

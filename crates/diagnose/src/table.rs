@@ -5,14 +5,14 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use hashbrown::HashTable;
 
-use super::connection::Connection;
-use super::ends::Ends;
-use super::half::Mark;
+use crate::conversation::Conversation;
+use crate::flow::ends::Ends;
+use crate::flow::mark::Mark;
 
 /// Connections by their ends. The table holds at most `limit`; beyond that it removes approximately
 /// those that have been silent longest (by a clock hand, as in page caches).
 pub(crate) struct Table {
-    slots: Vec<Option<Connection>>,
+    slots: Vec<Option<Conversation>>,
     free: Vec<u32>,
     index: HashTable<u32>,
     /// Connections that have ended; they are kept for their last acknowledgments, which would
@@ -44,7 +44,12 @@ impl Table {
     /// Returns the slot of a connection and makes one if there is none; `left` gets a connection
     /// that was removed to make room.
     #[inline]
-    pub(crate) fn slot(&mut self, ends: &Ends, mark: Mark, left: impl FnOnce(Connection)) -> usize {
+    pub(crate) fn slot(
+        &mut self,
+        ends: &Ends,
+        mark: Mark,
+        left: impl FnOnce(Conversation),
+    ) -> usize {
         let hash = hash(ends, self.key);
         let slots = &self.slots;
         let known = self
@@ -58,12 +63,12 @@ impl Table {
     }
 
     #[inline]
-    pub(crate) fn get(&mut self, slot: usize) -> &mut Connection {
+    pub(crate) fn get(&mut self, slot: usize) -> &mut Conversation {
         self.slots[slot].as_mut().expect("slots in use are filled")
     }
 
     /// Notes that a connection has ended; returns one that ended earlier and is now removed.
-    pub(crate) fn close(&mut self, slot: usize) -> Option<Connection> {
+    pub(crate) fn close(&mut self, slot: usize) -> Option<Conversation> {
         self.closed.push_back(slot as u32);
         if self.closed.len() <= LINGER {
             return None;
@@ -71,22 +76,22 @@ impl Table {
         let oldest = self.closed.pop_front()?;
         // Another connection may have taken the slot or the ports since.
         match &self.slots[oldest as usize] {
-            Some(connection) if connection.closed => self.remove(oldest as usize),
+            Some(connection) if connection.flow.closed => self.remove(oldest as usize),
             _ => None,
         }
     }
 
     /// Begins another connection on the same ports; returns the old one.
-    pub(crate) fn replace(&mut self, slot: usize, mark: Mark) -> Connection {
+    pub(crate) fn replace(&mut self, slot: usize, mark: Mark) -> Conversation {
         let id = self.take_id();
         let old = self.get(slot);
-        let fresh = Connection::new(old.ends, id, mark);
+        let fresh = Conversation::new(old.flow.ends, id, mark);
         std::mem::replace(old, fresh)
     }
 
     /// Returns a live connection by its number.
-    pub(crate) fn find(&self, id: u32) -> Option<&Connection> {
-        self.slots.iter().flatten().find(|c| c.id == id)
+    pub(crate) fn find(&self, id: u32) -> Option<&Conversation> {
+        self.slots.iter().flatten().find(|c| c.flow.id == id)
     }
 
     pub(crate) fn connections(&self) -> u32 {
@@ -94,8 +99,8 @@ impl Table {
     }
 
     /// Takes all connections out, one by one, in order of appearance.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Connection> + use<> {
-        let id = |slot: &Option<Connection>| slot.as_ref().map(|c| c.id);
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Conversation> + use<> {
+        let id = |slot: &Option<Conversation>| slot.as_ref().map(|c| c.flow.id);
         let mut order: Vec<usize> = (0..self.slots.len()).collect();
         order.sort_unstable_by_key(|&slot| id(&self.slots[slot]));
         let mut slots = std::mem::take(&mut self.slots);
@@ -111,14 +116,14 @@ impl Table {
         ends: &Ends,
         hash: u64,
         mark: Mark,
-        left: impl FnOnce(Connection),
+        left: impl FnOnce(Conversation),
     ) -> usize {
         if self.index.len() >= self.limit
             && let Some(victim) = self.victim()
         {
             left(victim);
         }
-        let connection = Connection::new(*ends, self.take_id(), mark);
+        let connection = Conversation::new(*ends, self.take_id(), mark);
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = Some(connection);
@@ -133,7 +138,7 @@ impl Table {
         self.index.insert_unique(hash, slot, |&slot| {
             slots[slot as usize]
                 .as_ref()
-                .map_or(0, |c| self::hash(&c.ends, key))
+                .map_or(0, |c| self::hash(&c.flow.ends, key))
         });
         slot as usize
     }
@@ -143,22 +148,24 @@ impl Table {
         self.next_id - 1
     }
 
-    fn victim(&mut self) -> Option<Connection> {
+    fn victim(&mut self) -> Option<Conversation> {
         loop {
             self.hand = (self.hand + 1) % self.slots.len();
             match &mut self.slots[self.hand] {
-                Some(connection) if connection.recent => connection.recent = false,
+                Some(connection) if connection.flow.recent => connection.flow.recent = false,
                 Some(_) => return self.remove(self.hand),
                 None => {}
             }
         }
     }
 
-    fn remove(&mut self, slot: usize) -> Option<Connection> {
+    fn remove(&mut self, slot: usize) -> Option<Conversation> {
         let connection = self.slots[slot].take()?;
         if let Ok(entry) = self
             .index
-            .find_entry(hash(&connection.ends, self.key), |&s| s as usize == slot)
+            .find_entry(hash(&connection.flow.ends, self.key), |&s| {
+                s as usize == slot
+            })
         {
             entry.remove();
         }
@@ -168,10 +175,10 @@ impl Table {
 }
 
 #[inline]
-fn is(slots: &[Option<Connection>], slot: u32, ends: &Ends) -> bool {
+fn is(slots: &[Option<Conversation>], slot: u32, ends: &Ends) -> bool {
     slots[slot as usize]
         .as_ref()
-        .is_some_and(|c| c.ends == *ends)
+        .is_some_and(|c| c.flow.ends == *ends)
 }
 
 /// Hashes by two rounds of folded multiplication: enough to spread addresses and ports.

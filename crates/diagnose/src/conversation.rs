@@ -1,0 +1,206 @@
+//! A connection, and what has been concluded from it.
+
+use tinygram_stalls::thresholds::doubt;
+use tinygram_stalls::{Kind, Tier};
+use tinygram_wire::decode::{Around, Segment};
+
+use crate::findings;
+use crate::findings::finding::Finding;
+use crate::flow::connection::{Connection, Witness};
+use crate::flow::ends::Ends;
+use crate::flow::mark::Mark;
+use crate::flow::seen::Seen;
+use crate::verdict::judge::Judge;
+use crate::verdict::lookalikes::{Lookalike, Tally};
+use crate::verdict::story::Story;
+
+/// One connection while it lives: what is seen of it, and what becomes of that.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Conversation {
+    pub(crate) flow: Connection,
+    /// Present once something worth telling happened.
+    pub(crate) story: Option<Box<Story>>,
+    /// Everything that can be said of it has been said.
+    judged: bool,
+}
+
+/// Seventeen cache lines of 64 bytes.
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Conversation>() == 17 * 64);
+
+impl Conversation {
+    pub(crate) fn new(ends: Ends, id: u32, first: Mark) -> Self {
+        Self {
+            flow: Connection::new(ends, id, first),
+            story: None,
+            judged: false,
+        }
+    }
+
+    /// Takes a segment into account; what it brings to light goes to `found`.
+    #[inline]
+    pub(crate) fn segment(
+        &mut self,
+        segment: &Segment,
+        around: &Around,
+        from: usize,
+        mark: Mark,
+        found: &mut Vec<Finding>,
+    ) {
+        let mut teller = Teller {
+            story: &mut self.story,
+            found,
+        };
+        if self.flow.segment(segment, around, from, mark, &mut teller) {
+            self.end(found);
+        }
+    }
+
+    /// Nothing more will come: judges what is still open.
+    pub(crate) fn end(&mut self, found: &mut Vec<Finding>) {
+        self.flow.closed = true;
+        if std::mem::replace(&mut self.judged, true) {
+            return;
+        }
+        let mut teller = Teller {
+            story: &mut self.story,
+            found,
+        };
+        teller.resolve(&self.flow, 0, None);
+        teller.resolve(&self.flow, 1, None);
+        for from in 0..2 {
+            self.flow.was_lost(from, &mut teller);
+            if let Some(story) = teller.story {
+                story.drop_unproven(from, &judge(&self.flow, from));
+            }
+            let mss = self.flow.mss(from);
+            if let Some(finding) = findings::tinygram_flood::find(&self.flow, from, mss) {
+                teller.tell(finding);
+            }
+        }
+    }
+
+    /// Returns what was suspected of a direction and not corroborated by the rest of the connection.
+    pub(crate) fn suspects(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
+        let story = self.story.iter();
+        let held = story.flat_map(move |story| story.suspects(from));
+        held.map(move |(kind, hold)| {
+            Finding::of_hold(&self.flow, from, *kind, hold, Tier::Possible)
+        })
+    }
+
+    /// Returns what was held though nobody was seen to wait, if it is beyond accident that it was held.
+    pub(crate) fn unwatched(&self, from: usize) -> Tally {
+        let is_habit = || judge(&self.flow, from).accident(false) < doubt(false);
+        match &self.story {
+            Some(story) if is_habit() => story.unwatched(from),
+            _ => Tally::default(),
+        }
+    }
+
+    /// Returns what may be said to be possible, and never more.
+    pub(crate) fn doubtful(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
+        let story = self.story.iter();
+        let held = story.flat_map(move |story| story.doubtful(from));
+        held.map(move |(kind, hold)| Finding::of_hold(&self.flow, from, kind, hold, Tier::Possible))
+    }
+}
+
+/// Passes on what is seen to the story, and what the story concludes to the findings.
+struct Teller<'a> {
+    story: &'a mut Option<Box<Story>>,
+    found: &'a mut Vec<Finding>,
+}
+
+impl Witness for Teller<'_> {
+    #[inline]
+    fn saw(&mut self, flow: &Connection, from: usize, seen: Seen) {
+        match seen {
+            Seen::Answered(at_ns) => self.resolve(flow, from, Some(at_ns)),
+            Seen::WentOn => {
+                if let Some(story) = self.story
+                    && story.is_open(from)
+                {
+                    story.abandon(from, &judge(flow, from));
+                }
+            }
+            seldom => self.saw_more(flow, from, seldom),
+        }
+    }
+}
+
+impl Teller<'_> {
+    #[inline(never)]
+    fn saw_more(&mut self, flow: &Connection, from: usize, seen: Seen) {
+        match seen {
+            Seen::Held(hold) => self.story().hold(from, hold),
+            Seen::Restarted(hold) => {
+                let (kind, tier) = (Kind::IdleRestart, Tier::Likely);
+                self.tell(Finding::of_hold(flow, from, kind, &hold, tier));
+            }
+            Seen::Thought(mark, ns) => self.rule_out(Lookalike::ThinkTime, mark, ns),
+            Seen::Defied(mark, ns) => self.rule_out(Lookalike::NotHolding, mark, ns),
+            Seen::Lost(mark, ns) => self.story().lost(mark, ns),
+            Seen::Window(closed, mark) => self.story().window(from, closed, mark),
+            Seen::Finished => self.finished(flow, from),
+            Seen::Answered(_) | Seen::WentOn => {}
+        }
+    }
+
+    fn rule_out(&mut self, kind: Lookalike, mark: Mark, ns: i64) {
+        self.story().ruled_out.add(kind, mark.frame, ns);
+    }
+
+    /// A reader that closes has all that it waited for. Whether a sender of blocks had more to say by its own
+    /// clock, its own end tells.
+    fn finished(&mut self, flow: &Connection, from: usize) {
+        self.resolve(flow, from, None);
+        let peer = 1 - from;
+        let tells = |story: &Story| !story.may_go_by_a_clock(peer);
+        if flow.halves[peer].finished || self.story.as_deref().is_some_and(tells) {
+            self.resolve(flow, peer, None);
+        }
+    }
+
+    /// The turn passes: `from`'s holds kept somebody waiting, or they did not.
+    #[inline]
+    fn resolve(&mut self, flow: &Connection, from: usize, answered_ns: Option<i64>) {
+        if self.story.as_ref().is_some_and(|story| story.is_open(from)) {
+            self.judge_turn(flow, from, answered_ns);
+        }
+    }
+
+    #[inline(never)]
+    fn judge_turn(&mut self, flow: &Connection, from: usize, answered_ns: Option<i64>) {
+        let peer = &flow.halves[1 - from];
+        let judge = Judge {
+            answered_ns,
+            answers_ns: peer.tally.mean_answer_ns(),
+            takes_turns: peer.tally.takes_turns(),
+            never_unasked: peer.tally.never_unasked(),
+            relayed: flow.is_relayed(),
+            delays_for_longer: flow.delays_for_longer(from),
+            ..judge(flow, from)
+        };
+        for (kind, hold, tier) in self.story().resolve(from, &judge) {
+            self.tell(Finding::of_hold(flow, from, kind, &hold, tier));
+        }
+    }
+
+    fn tell(&mut self, finding: Finding) {
+        self.story().count(finding.kind, finding.cost_ns);
+        self.found.push(finding);
+    }
+
+    fn story(&mut self) -> &mut Story {
+        self.story.get_or_insert_with(Box::default)
+    }
+}
+
+fn judge(flow: &Connection, from: usize) -> Judge<'_> {
+    Judge::of(&flow.halves[from], flow.halves[1 - from].blur_ns())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! A finding: what was concluded, with the measurements on which it rests.
+
+use tinygram_stalls::flood::Flood;
+use tinygram_stalls::recipes::{self, Recipe};
+use tinygram_stalls::thresholds::FINEST_NS;
+use tinygram_stalls::{
+    Advice, Case, Cost, Cure, Kind, Pieces, Protocol, Side, Tier, Timeout, headline,
+};
+
+use crate::flow::connection::Connection;
+use crate::flow::hold::Hold;
+use crate::flow::mark::Mark;
+use crate::flow::odds::Odds;
+use crate::verdict::kinds::{slow_start_delayed_ack, small_buffer};
+
+/// One stall, or one flood.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The kind.
+    pub kind: Kind,
+    /// The connection's number, from 0 in order of appearance.
+    pub connection: u32,
+    /// The side that sends the data in question.
+    pub sender: Side,
+    /// The side to blame: the sender, except if a receive buffer is too small.
+    pub blame: Side,
+    /// Trigger, release and held segment of a stall; the first and last segment of a flood.
+    pub frames: Vec<Mark>,
+    /// The start of the wait, in nanoseconds since the epoch.
+    pub start_ns: i64,
+    /// The cost in nanoseconds; 0 for a flood.
+    pub cost_ns: i64,
+    /// How sure the finding is.
+    pub tier: Tier,
+    /// What the two segments were to the application.
+    pub pieces: Pieces,
+    /// The protocol of the two programs, if known.
+    pub protocol: Option<Protocol>,
+    /// The measurements on which the finding rests.
+    pub facts: Facts,
+}
+
+/// The measurements for a finding.
+#[derive(Clone, Debug)]
+pub enum Facts {
+    /// The measurements of a stall.
+    Hold(Hold),
+    /// The measurements of a flood.
+    Flood(Flood),
+}
+
+impl Finding {
+    pub(crate) fn of_hold(
+        connection: &Connection,
+        from: usize,
+        kind: Kind,
+        hold: &Hold,
+        tier: Tier,
+    ) -> Self {
+        let sender = connection.side(from);
+        let rtt_ns = connection.rtt_ns().unwrap_or(0);
+        let frames = [Some(hold.trigger), hold.release, Some(hold.held)];
+        let blame = match kind == Kind::SmallBuffer && small_buffer::is_receivers(hold) {
+            true => sender.other(),
+            false => sender,
+        };
+        let timeout = match kind {
+            Kind::SlowStartDelayedAck => {
+                slow_start_delayed_ack::timeout(hold, &connection.halves[from])
+            }
+            _ => Timeout::No,
+        };
+        Self {
+            kind,
+            connection: connection.id,
+            sender,
+            blame,
+            frames: frames.into_iter().flatten().collect(),
+            start_ns: hold.trigger.time_ns,
+            cost_ns: cost_ns(kind, hold, rtt_ns),
+            tier,
+            pieces: hold.pieces,
+            protocol: connection.protocol(),
+            facts: Facts::Hold(Hold {
+                timeout,
+                ..hold.clone()
+            }),
+        }
+    }
+
+    /// Does what others show make this one more than an accident too?
+    pub(crate) fn vouched_by(&self, odds: &Odds, blur_ns: i64) -> bool {
+        // One flight is no buffer's size, however often it is seen.
+        self.kind != Kind::SmallBuffer
+            && self
+                .hold()
+                .is_some_and(|h| h.release.is_none() || odds.vouches_for(h.off_ns, blur_ns))
+    }
+
+    /// It left as close to where its release puts it as can be told from the capture point.
+    pub(crate) fn is_within(&self, blur_ns: i64) -> bool {
+        self.hold()
+            .is_none_or(|h| h.off_ns <= blur_ns.max(FINEST_NS))
+    }
+
+    /// Returns the cure in a few words, for the first sentence.
+    #[must_use]
+    pub fn cure(&self) -> String {
+        headline(&self.case())
+    }
+
+    /// Returns what can be changed at both ends.
+    #[must_use]
+    pub fn advice(&self) -> Advice {
+        Advice::of(&self.case())
+    }
+
+    /// Returns what it cost.
+    #[must_use]
+    pub fn cost(&self) -> Cost {
+        match &self.facts {
+            Facts::Hold(_) => Cost::time(self.cost_ns),
+            Facts::Flood(flood) => Cost::segments(u64::from(flood.saved)),
+        }
+    }
+
+    /// Returns how to make the change in programs that play the role of the blamed side.
+    pub fn recipes(&self, server_port: u16) -> impl Iterator<Item = &'static Recipe> {
+        let case = self.case();
+        let advice = Advice::of(&case);
+        let advised: Vec<Cure> = advice.by(self.blame).map(|step| step.cure).collect();
+        // What sends a file's header with the file does nothing for what is encrypted.
+        let one_write = case.pieces == Pieces::OneMessage && case.protocol != Some(Protocol::Tls);
+        recipes::for_program(server_port, case.protocol, self.blame).filter(move |recipe| {
+            advised.contains(&recipe.cure) && (recipe.cure != Cure::WriteOnce || one_write)
+        })
+    }
+
+    fn case(&self) -> Case {
+        let case = Case {
+            blame: self.blame,
+            pieces: self.pieces,
+            protocol: self.protocol,
+            ..Case::new(self.kind, self.sender)
+        };
+        let Some(hold) = self.hold() else {
+            return case;
+        };
+        let (trigger, first): (_, &[u8]) = match &hold.behind {
+            Some(behind) => (behind.len, &[]),
+            None => (hold.trigger_len, &hold.trigger_head),
+        };
+        let protocol = self.protocol.map(|protocol| protocol.within(first));
+        Case {
+            protocol,
+            begun: protocol.and_then(|protocol| protocol.is_begun_by(first)),
+            trigger,
+            flight: hold.flight,
+            mss: hold.mss,
+            held: hold.held_len,
+            timeout: hold.timeout,
+            ..case
+        }
+    }
+
+    pub(crate) fn hold(&self) -> Option<&Hold> {
+        match &self.facts {
+            Facts::Hold(hold) => Some(hold),
+            Facts::Flood(_) => None,
+        }
+    }
+}
+
+/// A segment that a window held back would have left a round trip later at best; one that a
+/// policy held could have left with its trigger.
+pub(crate) fn cost_ns(kind: Kind, hold: &Hold, rtt_ns: i64) -> i64 {
+    let wait_ns = hold.held.time_ns - hold.trigger.time_ns;
+    match kind {
+        Kind::ShortInitialSegment | Kind::SlowStartDelayedAck | Kind::SmallBuffer => {
+            (wait_ns - rtt_ns).max(0)
+        }
+        _ => wait_ns,
+    }
+}

@@ -1,0 +1,41 @@
+//! Slow start with a window of one segment, or an odd number, and a receiver that waits for the
+//! second (RFC 5681, section 4.2): the first flight costs a delayed ACK.
+
+use crate::flow::half::Half;
+use crate::flow::hold::Hold;
+use tinygram_stalls::Timeout;
+
+pub(crate) fn is(hold: &Hold, half: &Half) -> bool {
+    hold.release.is_some()
+        && (begins(hold, half) || begins_again(hold, half))
+        && hold.held_len >= hold.mss
+        && hold.trigger_len.is_multiple_of(hold.mss)
+        && hold.room >= hold.held_len
+}
+
+/// Returns whether a retransmission timeout had made the window small.
+pub(crate) fn timeout(hold: &Hold, half: &Half) -> Timeout {
+    match begins(hold, half) {
+        true if hold.flight > hold.mss => Timeout::No,
+        false if half.tally.retransmitted > 0 => Timeout::Yes,
+        _ => hold.timeout,
+    }
+}
+
+/// The first flight, under a small initial window.
+fn begins(hold: &Hold, half: &Half) -> bool {
+    hold.fresh && (half.grew_from_one() || began_with_one(hold, half)) && hold.flight < 4 * hold.mss
+}
+
+/// After a retransmission timeout the window is one segment again (RFC 5681, section 3.1). One
+/// segment was in flight, without PSH, so more data was ready, and more followed its ACK.
+fn begins_again(hold: &Hold, half: &Half) -> bool {
+    hold.flight == hold.mss && hold.more_ready && half.tally.retransmitted > 0
+}
+
+/// The first flight was one full segment, and full ones were ready behind it: no buffer is so
+/// small, and no program writes exactly that much. A missing PSH shows this alone, wherever it was
+/// captured.
+fn began_with_one(hold: &Hold, half: &Half) -> bool {
+    hold.flight == hold.mss && (half.begins_with_one() || hold.more_ready)
+}
