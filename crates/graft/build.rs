@@ -1,0 +1,66 @@
+//! Compiles the code that is put into programs: an object of its own, without the standard library.
+//!
+//! It is the host's compiler, so nothing has to be installed. The command contains the object.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+fn main() {
+    println!("cargo::rerun-if-changed=inside");
+    println!("cargo::rerun-if-changed=build.rs");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    // In a checkout a symbolic link, which cargo does not follow when it looks for changes.
+    let rule = here.join("coalesce");
+    println!(
+        "cargo::rerun-if-changed={}",
+        rule.canonicalize().unwrap_or(rule.clone()).display()
+    );
+    let carried = out.join("inside.so");
+    if env::var("TARGET").as_deref() != Ok("x86_64-unknown-linux-gnu") {
+        // Elsewhere the command is built without it, and `run` says so.
+        fs::write(&carried, []).expect("OUT_DIR can be written");
+        return;
+    }
+    let library = out.join("libtinygram_coalesce.rlib");
+    let named = ["--crate-name", "tinygram_coalesce", "--crate-type", "rlib"];
+    compile(&rule.join("lib.rs"), &library, &named);
+    let extern_rule = format!("tinygram_coalesce={}", library.display());
+    let mut rest = vec!["--crate-name", "inside", "--crate-type", "cdylib"];
+    rest.extend(["-C", "lto=fat", "--extern", &extern_rule]);
+    // One segment of code, references bound within, no run-time libraries.
+    const LINK: [&str; 6] = [
+        "-nostdlib",
+        "-Wl,--build-id=none",
+        "-Wl,-Bsymbolic",
+        "-Wl,--no-rosegment",
+        "-Wl,--no-eh-frame-hdr",
+        "-Wl,--strip-all",
+    ];
+    let link = LINK.map(|argument| format!("link-arg={argument}"));
+    for argument in &link {
+        rest.extend(["-C", argument]);
+    }
+    compile(&here.join("inside/lib.rs"), &carried, &rest);
+}
+
+fn compile(source: &Path, to: &Path, more: &[&str]) {
+    let result = Command::new(env::var_os("RUSTC").expect("cargo sets RUSTC"))
+        .args(["--edition", "2024", "-C", "opt-level=3", "-C", "panic=abort"])
+        .args(["-C", "codegen-units=1", "-C", "relocation-model=pic"])
+        // A signal handler of the program may run on the same stack, and no register may change but
+        // those that a system call changes.
+        .args(["-C", "no-redzone=yes", "-C", "target-feature=-sse,-sse2"])
+        .args(more)
+        .arg(source)
+        .arg("-o")
+        .arg(to)
+        .output()
+        .expect("the compiler that cargo names can be run");
+    assert!(
+        result.status.success(),
+        "the injected code could not be compiled:\n{}",
+        String::from_utf8_lossy(&result.stderr)
+    );
+}

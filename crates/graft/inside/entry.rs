@@ -1,0 +1,277 @@
+//! Where the program's system calls arrive.
+//!
+//! The first octets of Go's `Syscall6` and of `runtime.futex` are a jump to the stubs here. A stub
+//! makes the moves that the jump replaced and lets everything that does not matter go on to the
+//! program's own SYSCALL.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::kernel::nr;
+use crate::layout::{Inert, Shared};
+use crate::thread::Caller;
+use crate::{reads, sockets, waits, writes};
+
+/// The registers of a system call that has not been made yet, as the stub saved them.
+#[repr(C)]
+pub(crate) struct Call {
+    /// The number; afterwards the result.
+    pub(crate) rax: u64,
+    /// The arguments.
+    pub(crate) rdi: u64,
+    pub(crate) rsi: u64,
+    pub(crate) rdx: u64,
+    pub(crate) r10: u64,
+    pub(crate) r8: u64,
+    pub(crate) r9: u64,
+    /// The goroutine.
+    r14: u64,
+}
+
+impl Call {
+    /// Makes the call here and now.
+    pub(crate) fn make(&self) -> u64 {
+        let arguments = [self.rdi, self.rsi, self.rdx, self.r10, self.r8, self.r9];
+        // SAFETY: the program's own arguments, for the call that it asked for.
+        unsafe { crate::kernel::call(self.rax, arguments) }
+    }
+}
+
+/// What becomes of a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Next {
+    /// The program's own SYSCALL makes it, with the registers as they are in [`Call`].
+    Go = 0,
+    /// It was made, and its result is in [`Call::rax`].
+    Made = 1,
+}
+
+/// What the command writes into the object before it is put into a program. The stubs read it.
+#[repr(C)]
+pub struct Cells {
+    /// The address of [`Shared`] in the program.
+    shared: u64,
+    /// Go's `Syscall6`: its SYSCALL, and what follows it.
+    syscall: u64,
+    syscall_made: u64,
+    /// Go's `runtime.futex`: what follows the replaced instruction.
+    futex: u64,
+}
+
+/// The command finds it by its name; never written by this code.
+#[unsafe(no_mangle)]
+pub static graft_cells: Cells = Cells {
+    shared: 0,
+    syscall: 0,
+    syscall_made: 0,
+    futex: 0,
+};
+
+/// The stub for Go's `Syscall6`.
+///
+/// # Safety
+/// Only Go's `Syscall6` may jump here.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn graft_go_syscall() {
+    core::arch::naked_asm!(
+        // Go's ABIInternal passes a1 to a6 in BX, CX, DI, SI, R8, R9.
+        "mov r10, rsi",
+        "mov rdx, rdi",
+        "mov rsi, rcx",
+        "mov rdi, rbx",
+        "mov r11, {low}",
+        "cmp rax, 63",
+        "ja 2f",
+        "bt r11, rax",
+        "jc 3f",
+        "4:",
+        "jmp qword ptr [rip + {cells} + 8]",
+        "2:",
+        "cmp rax, {prctl}",
+        "je 3f",
+        "cmp rax, {fcntl}",
+        "je 3f",
+        "cmp rax, {epoll_wait}",
+        "jb 4b",
+        "cmp rax, {execveat}",
+        "ja 4b",
+        "3:",
+        // Is there room on the goroutine's stack, whose low end is [R14]?
+        "test r14, r14",
+        "jz 4b",
+        "mov r11, rsp",
+        "sub r11, [r14]",
+        "cmp r11, {room}",
+        "jb 4b",
+        "push r14",
+        "push r9",
+        "push r8",
+        "push r10",
+        "push rdx",
+        "push rsi",
+        "push rdi",
+        "push rax",
+        "mov rdi, rsp",
+        "mov rsi, [rip + {cells}]",
+        "mov rbx, rsp",
+        "and rsp, -16",
+        "call {on_call}",
+        "mov rsp, rbx",
+        "mov r11d, eax",
+        "pop rax",
+        "pop rdi",
+        "pop rsi",
+        "pop rdx",
+        "pop r10",
+        "pop r8",
+        "pop r9",
+        "pop r14",
+        "test r11d, r11d",
+        "jz 4b",
+        "jmp qword ptr [rip + {cells} + 16]",
+        low = const BELOW_64,
+        prctl = const nr::PRCTL,
+        fcntl = const nr::FCNTL,
+        epoll_wait = const nr::EPOLL_WAIT,
+        execveat = const nr::EXECVEAT,
+        room = const ROOM,
+        cells = sym graft_cells,
+        on_call = sym on_call,
+    )
+}
+
+/// The stub for Go's `runtime.futex`.
+///
+/// # Safety
+/// Only `runtime.futex` may jump here.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn graft_go_futex() {
+    core::arch::naked_asm!(
+        // ABI0: the arguments are on the stack, the operation at +16; FUTEX_WAIT is 0.
+        "mov edi, [rsp + 16]",
+        "and edi, 0x7f",
+        "jnz 6f",
+        "test r14, r14",
+        "jz 6f",
+        "mov r11, rsp",
+        "sub r11, [r14]",
+        "cmp r11, {room}",
+        "jb 6f",
+        // The call itself keeps RBP and RBX; ABI0 preserves nothing else.
+        "push rbx",
+        "mov rdi, r14",
+        "mov rsi, [rip + {cells}]",
+        "mov rbx, rsp",
+        "and rsp, -16",
+        "call {on_futex}",
+        "mov rsp, rbx",
+        "pop rbx",
+        "6:",
+        "mov rdi, [rsp + 8]",
+        "jmp qword ptr [rip + {cells} + 24]",
+        room = const ROOM,
+        cells = sym graft_cells,
+        on_futex = sym on_futex,
+    )
+}
+
+/// The calls below 64 that matter, one bit each.
+const BELOW_64: u64 = 1 << nr::READ
+    | 1 << nr::WRITE
+    | 1 << nr::CLOSE
+    | 1 << nr::POLL
+    | 1 << nr::READV
+    | 1 << nr::WRITEV
+    | 1 << nr::SELECT
+    | 1 << nr::DUP2
+    | 1 << nr::NANOSLEEP
+    | 1 << nr::SENDFILE
+    | 1 << nr::CONNECT
+    | 1 << nr::SENDTO
+    | 1 << nr::RECVFROM
+    | 1 << nr::SENDMSG
+    | 1 << nr::RECVMSG
+    | 1 << nr::SHUTDOWN
+    | 1 << nr::SETSOCKOPT
+    | 1 << nr::GETSOCKOPT
+    | 1 << nr::EXECVE
+    | 1 << nr::WAIT4;
+/// Octets that must be free on the stack: what we use, and what a signal's frame on it would not.
+const ROOM: u64 = 512;
+
+/// Decides what becomes of a call.
+extern "sysv64" fn on_call(call: &mut Call, shared: &Shared) -> Next {
+    if shared.inert.load(Relaxed) != 0 {
+        return Next::Go;
+    }
+    // SAFETY: R14 is the goroutine wherever Go makes system calls, and the stub has read it.
+    let Some(caller) = (unsafe { Caller::of_goroutine(call.r14, shared) }) else {
+        return Next::Go;
+    };
+    match call.rax {
+        nr::READ | nr::RECVFROM | nr::RECVMSG | nr::READV => reads::incoming(&caller, call),
+        nr::WRITE => writes::outgoing(&caller, call),
+        nr::WRITEV | nr::SENDTO | nr::SENDMSG | nr::SENDMMSG => {
+            writes::alongside(&caller, call.rdi);
+            Next::Go
+        }
+        // The destination: sendfile's first argument, splice's third.
+        nr::SENDFILE => {
+            writes::alongside(&caller, call.rdi);
+            Next::Go
+        }
+        nr::SPLICE => {
+            writes::alongside(&caller, call.rdx);
+            Next::Go
+        }
+        nr::EPOLL_WAIT | nr::EPOLL_PWAIT | nr::POLL | nr::PPOLL | nr::SELECT | nr::NANOSLEEP
+        | nr::CONNECT | nr::WAIT4 => {
+            waits::before(&caller);
+            Next::Go
+        }
+        nr::CLOSE | nr::SHUTDOWN => {
+            sockets::forget(&caller, call.rdi);
+            Next::Go
+        }
+        nr::DUP2 | nr::DUP3 => {
+            sockets::forget(&caller, call.rsi);
+            Next::Go
+        }
+        nr::FCNTL => {
+            if call.rsi == crate::kernel::F_SETFL {
+                sockets::forget(&caller, call.rdi);
+            }
+            Next::Go
+        }
+        nr::SETSOCKOPT => sockets::set_option(&caller, call),
+        nr::GETSOCKOPT => sockets::get_option(&caller, call),
+        nr::EXECVE | nr::EXECVEAT => {
+            waits::before_the_end(&caller);
+            Next::Go
+        }
+        nr::SECCOMP => {
+            waits::inert(&caller, Inert::Sandbox);
+            Next::Go
+        }
+        nr::PRCTL => {
+            if call.rdi == crate::kernel::PR_SET_SECCOMP {
+                waits::inert(&caller, Inert::Sandbox);
+            }
+            Next::Go
+        }
+        _ => Next::Go,
+    }
+}
+
+/// Sends what the thread holds before it waits for another thread.
+extern "sysv64" fn on_futex(goroutine: u64, shared: &Shared) {
+    if shared.inert.load(Relaxed) != 0 {
+        return;
+    }
+    // SAFETY: as in `on_call`.
+    if let Some(caller) = unsafe { Caller::of_goroutine(goroutine, shared) } {
+        waits::before(&caller);
+    }
+}

@@ -1,0 +1,33 @@
+//! The code that is put into a program: the rule of `coalesce` between the program and the kernel.
+//!
+//! It is compiled by `build.rs` into an object of its own, without the standard library, without
+//! floating-point registers and without writable data. [`entry`] is where the program's system calls
+//! arrive; [`writes`] decides about what goes out, [`reads`] and [`waits`] when what is held must
+//! leave, [`sockets`] knows what a descriptor is. All state is in [`layout::Shared`].
+//!
+//! Nothing here allocates, locks or panics, and nothing uses more than 400 octets of stack: a
+//! goroutine's stack is small, and the caller does not know that we are here.
+
+#![no_std]
+#![no_main]
+
+mod entry;
+mod flush;
+mod kernel;
+#[allow(dead_code, reason = "the command uses the rest")]
+mod layout;
+mod reads;
+mod sockets;
+mod thread;
+mod waits;
+mod watchdog;
+mod writes;
+
+use core::panic::PanicInfo;
+
+/// Is never called: nothing here can panic, and `build.rs` refuses an object in which this remains.
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    // SAFETY: ends the program where it would otherwise go on with a broken assumption.
+    unsafe { core::arch::asm!("ud2", options(noreturn)) }
+}

@@ -1,0 +1,66 @@
+//! What comes in: a read that finds nothing is where the task waits.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use tinygram_coalesce::{AfterRead, Found, after_read};
+
+use crate::entry::{Call, Next};
+use crate::kernel::{self, EAGAIN};
+use crate::layout::{Cause, class};
+use crate::sockets::{self, socket};
+use crate::thread::Caller;
+use crate::{flush, waits};
+
+/// A read on any descriptor.
+#[inline(always)]
+pub(crate) fn incoming(caller: &Caller<'_>, call: &mut Call) -> Next {
+    let shared = caller.shared;
+    if !flush::holds(caller) {
+        // Whether it finds anything is not worth asking: after it, a new message begins.
+        waits::has_waited(shared, caller.task);
+        return Next::Go;
+    }
+    let Some(socket) = socket(shared, call.rdi) else {
+        flush_all(caller);
+        return Next::Go;
+    };
+    let what = sockets::known(shared, call.rdi, socket);
+    if what & class::KIND == class::FILE {
+        return Next::Go;
+    }
+    if what & class::NONBLOCKING == 0 {
+        flush_all(caller);
+        return Next::Go;
+    }
+    let result = call.make();
+    call.rax = result;
+    let found = if result == EAGAIN {
+        Found::Nothing
+    } else {
+        Found::Something
+    };
+    let age_ns = || age_ns(caller);
+    if after_read(found, age_ns) == AfterRead::Flush {
+        flush_all(caller);
+    }
+    Next::Made
+}
+
+fn flush_all(caller: &Caller<'_>) {
+    waits::has_waited(caller.shared, caller.task);
+    flush::thread(caller.shared, caller.thread, Cause::Read);
+}
+
+/// Returns how long the thread's oldest octet has been held.
+fn age_ns(caller: &Caller<'_>) -> u64 {
+    let mut oldest_ns = u64::MAX;
+    for place in &caller.thread.held {
+        let entry = place.load(Relaxed);
+        if entry != 0
+            && let Some(socket) = socket(caller.shared, u64::from(entry) - 1)
+        {
+            oldest_ns = oldest_ns.min(socket.since_ns.load(Relaxed));
+        }
+    }
+    kernel::now_ns(caller.shared).saturating_sub(oldest_ns)
+}

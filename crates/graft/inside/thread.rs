@@ -1,0 +1,99 @@
+//! Who calls: the thread, and the task (goroutine) on it.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+
+use crate::layout::{Cause, Inert, Shared, TASKS, THREADS, Thread};
+use crate::{flush, waits};
+
+/// The thread and the task that make a call.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) thread: &'a Thread,
+    pub(crate) task: u64,
+}
+
+impl<'a> Caller<'a> {
+    /// Returns who calls; `None` if too many threads do, or if this is not what a goroutine looks
+    /// like: then everything passes through.
+    ///
+    /// # Safety
+    /// `goroutine` points to a Go `g`.
+    pub(crate) unsafe fn of_goroutine(goroutine: u64, shared: &'a Shared) -> Option<Self> {
+        let here = 0_u8;
+        let here = &raw const here as u64;
+        let word = |at: u64| {
+            // SAFETY: the caller's; a `g` has these fields in every version that is accepted.
+            unsafe { *((goroutine + at) as *const u64) }
+        };
+        if !(word(STACK_LOW)..word(STACK_HIGH)).contains(&here) {
+            shared.inert.store(Inert::Registers as u32, Relaxed);
+            return None;
+        }
+        let thread = find(shared, word(ITS_M))?;
+        let caller = Self {
+            shared,
+            thread,
+            task: goroutine,
+        };
+        caller.take_over();
+        Some(caller)
+    }
+
+    /// Notes which task runs. What another task left on this thread leaves now: that task has
+    /// parked, or runs elsewhere.
+    #[inline(always)]
+    fn take_over(&self) {
+        let before = self.thread.task.load(Relaxed);
+        if before != self.task {
+            self.thread.task.store(self.task, Relaxed);
+            waits::has_waited(self.shared, before);
+            flush::thread(self.shared, self.thread, Cause::Switch);
+        }
+    }
+
+    /// Returns how often the task has waited.
+    pub(crate) fn waits(&self) -> &'a AtomicU64 {
+        waits_of(self.shared, self.task)
+    }
+}
+
+/// Returns the count of a task's waits, which tasks may share.
+pub(crate) fn waits_of(shared: &Shared, task: u64) -> &AtomicU64 {
+    let index = spread(task) >> (64 - TASKS.trailing_zeros());
+    // SAFETY: the shift leaves as many bits as the length has.
+    unsafe { shared.waits.get_unchecked(index as usize) }
+}
+
+/// Returns the entry of the thread with that key.
+#[inline(always)]
+fn find(shared: &Shared, key: u64) -> Option<&Thread> {
+    let first = spread(key) >> (64 - THREADS.trailing_zeros());
+    for step in 0..PLACES {
+        let index = (first + step) as usize % THREADS;
+        // SAFETY: a remainder of the length.
+        let thread = unsafe { shared.threads.get_unchecked(index) };
+        let known = thread.key.load(Relaxed);
+        if known == key {
+            return Some(thread);
+        }
+        if known == 0 {
+            let claimed = thread.key.compare_exchange(0, key, SeqCst, SeqCst);
+            if claimed.is_ok() || claimed == Err(key) {
+                return Some(thread);
+            }
+        }
+    }
+    None
+}
+
+fn spread(key: u64) -> u64 {
+    (key >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// How many places are searched for a thread.
+const PLACES: u64 = 8;
+/// `runtime.g`: `stack.lo`, `stack.hi` and `m` (Go 1.19 to 1.26).
+const STACK_LOW: u64 = 0;
+const STACK_HIGH: u64 = 8;
+const ITS_M: u64 = 0x30;

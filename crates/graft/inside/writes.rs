@@ -1,0 +1,151 @@
+//! What goes out: hold it, let it pass, or let it take along what is held.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+
+use tinygram_coalesce::{Decision, Habit, Memory, Policy, Rules, Write};
+
+use crate::entry::{Call, Next};
+use crate::kernel::{self, MSG_MORE, nr};
+use crate::layout::{Cause, HELD, LEAVING, Shared, Socket, class};
+use crate::sockets::{self, socket};
+use crate::thread::Caller;
+use crate::{flush, watchdog};
+
+/// `write` on any descriptor.
+pub(crate) fn outgoing(caller: &Caller<'_>, call: &mut Call) -> Next {
+    let shared = caller.shared;
+    let (fd, length) = (call.rdi, call.rdx);
+    let Some(socket) = socket(shared, fd) else {
+        return Next::Go;
+    };
+    let what = sockets::known(shared, fd, socket);
+    if what & (class::KIND | class::ALONE) != class::TCP || length == 0 {
+        return Next::Go;
+    }
+    let rules = rules(shared);
+    match decide(caller, socket, &rules, length as usize) {
+        Decision::Hold if rules.policy == Policy::FlushOnBlock => {
+            flush::mark(caller, fd, socket);
+            watchdog::alert(shared);
+            add(&shared.counts.held, 1);
+            // The program's own SYSCALL makes it, so a profile shows what it always shows.
+            call.rax = nr::SENDTO;
+            call.r10 = MSG_MORE;
+            call.r8 = 0;
+            call.r9 = 0;
+        }
+        Decision::Hold => add(&shared.counts.held, 1),
+        _ => takes_along(shared, socket),
+    }
+    Next::Go
+}
+
+/// Any other call that sends on `fd`, which cannot hold anything: it belongs to the message.
+pub(crate) fn alongside(caller: &Caller<'_>, fd: u64) {
+    let Some(socket) = socket(caller.shared, fd) else {
+        return;
+    };
+    // What was never written to holds nothing.
+    if socket.class.load(Relaxed) & (class::KIND | class::ALONE) != class::TCP {
+        return;
+    }
+    decide(caller, socket, &rules(caller.shared), usize::MAX);
+    // The call may send nothing (an empty file), or may wait; it comes after what is held in any case.
+    flush::one(caller.shared, fd, Cause::Write);
+}
+
+/// Notes that the write about to be made takes along what is held. The mark stays until this thread's
+/// next call shows that it was made.
+fn takes_along(shared: &Shared, socket: &Socket) {
+    let mark = socket.mark.load(SeqCst);
+    if mark & (HELD | LEAVING) == HELD {
+        let leaving = mark | LEAVING;
+        if socket
+            .mark
+            .compare_exchange(mark, leaving, SeqCst, SeqCst)
+            .is_ok()
+        {
+            flush::count_hold(shared, socket, Cause::Write);
+        }
+    }
+}
+
+/// Enters a write into the predictor's memory and asks the policy.
+#[inline(always)]
+fn decide(caller: &Caller<'_>, socket: &Socket, rules: &Rules, length: usize) -> Decision {
+    let shared = caller.shared;
+    let counts = &shared.counts;
+    add(&counts.writes, 1);
+    if length != usize::MAX {
+        add(&counts.octets, length as u64);
+    }
+    let mark = socket.mark.load(Relaxed);
+    let is_held = mark & (HELD | LEAVING) == HELD;
+    let waits = caller.waits().load(Relaxed);
+    let write = Write {
+        len: length,
+        // Octets held by another task form one interval with this one's: one flush sends both.
+        same_interval: is_held
+            || socket.task.load(Relaxed) == caller.task && socket.waits.load(Relaxed) == waits,
+    };
+    let habit = shared.habits.get(socket.habit.load(Relaxed) as usize);
+    let expected = habit.map_or(Habit::default(), |word| Habit::unpack(word.load(Relaxed)));
+    let mut memory = match socket.memory.load(Relaxed) {
+        0 => expected.fresh(rules),
+        known => Memory::unpack(known),
+    };
+    if is_held {
+        add(&counts.merged, 1);
+    }
+    let mut decision = memory.on_write(rules, write);
+    if decision == Decision::Hold
+        && rules.policy == Policy::FlushOnBlock
+        && !watchdog::may_hold(shared, rules, &memory, write)
+    {
+        memory.passes_after_all();
+        add(&counts.unwatched, 1);
+        decision = Decision::Pass;
+    }
+    if decision == Decision::Hold && is_held {
+        let age_ns = || kernel::now_ns(shared).saturating_sub(socket.since_ns.load(Relaxed));
+        if memory.is_overdue(rules, age_ns) {
+            decision = Decision::Overdue;
+        }
+    }
+    if let Some(word) = habit {
+        let after = expected.after_write(&memory, write);
+        if after != expected {
+            word.store(after.pack(), Relaxed);
+        }
+    }
+    socket.memory.store(memory.pack(), Relaxed);
+    socket.task.store(caller.task, Relaxed);
+    socket.waits.store(waits, Relaxed);
+    decision
+}
+
+/// Returns the policy in force.
+pub(crate) fn policy(shared: &Shared) -> Policy {
+    const FLUSH_ON_BLOCK: u32 = Policy::FlushOnBlock as u32;
+    const OBSERVE: u32 = Policy::Observe as u32;
+    match shared.policy.load(Relaxed) {
+        FLUSH_ON_BLOCK => Policy::FlushOnBlock,
+        OBSERVE => Policy::Observe,
+        _ => Policy::Nodelay,
+    }
+}
+
+/// Returns the rules in force.
+pub(crate) fn rules(shared: &Shared) -> Rules {
+    Rules {
+        policy: policy(shared),
+        hold_below: shared.hold_below.load(Relaxed) as usize,
+        watchdog_ns: shared.watchdog_ns.load(Relaxed),
+        eager: shared.eager.load(Relaxed) != 0,
+    }
+}
+
+/// Adds to a count. Not a locked instruction: a count that a thread loses matters less than its cost.
+pub(crate) fn add(count: &AtomicU64, more: u64) {
+    count.store(count.load(Relaxed).wrapping_add(more), Relaxed);
+}

@@ -1,0 +1,21 @@
+//! Puts the hold-and-flush rule of `tinygram run` into programs that no library can be loaded into:
+//! Go programs, which call the kernel by themselves.
+//!
+//! The path: [`program`] reads the file and finds the two places where a Go program's system calls
+//! pass; [`launch`] starts the program, stops it before its first instruction and has [`plant`] put
+//! the [`object`] and two jumps into it; [`watchdog`] bounds, from outside, how long anything is held.
+//! What runs inside is in the folder `inside/`, compiled apart by `build.rs`; both sides share
+//! [`layout::Shared`].
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+#[path = "../inside/layout.rs"]
+pub mod layout;
+
+pub mod launch;
+pub mod object;
+pub mod plant;
+pub mod program;
+pub mod shared;
+mod tracee;
+pub mod watchdog;

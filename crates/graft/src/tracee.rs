@@ -1,0 +1,162 @@
+//! A process that is traced: its registers, its memory, and system calls made in its name.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use libc::{c_int, c_long, c_void, pid_t, user_regs_struct};
+
+/// One stopped thread of a process.
+#[derive(Debug)]
+pub(crate) struct Tracee {
+    pub(crate) pid: pid_t,
+    memory: File,
+}
+
+/// How a thread stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// By this signal, which has not been delivered.
+    Signal(c_int),
+    /// At a system call's entry or exit.
+    Call,
+    /// At this event (`PTRACE_EVENT_*`).
+    Event(c_int),
+    /// Not: the process has ended.
+    Ended,
+}
+
+fn check(result: c_long) -> io::Result<()> {
+    if result == -1 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+fn request(kind: libc::c_uint, pid: pid_t, address: usize, data: usize) -> io::Result<()> {
+    // SAFETY: requests that take two integers.
+    check(unsafe { libc::ptrace(kind, pid, address as *mut c_void, data as *mut c_void) })
+}
+
+impl Tracee {
+    /// Begins to trace a process without stopping it.
+    pub(crate) fn seize(pid: pid_t, options: c_int) -> io::Result<()> {
+        request(libc::PTRACE_SEIZE, pid, 0, options as usize)
+    }
+
+    /// Takes hold of a process that is stopped; its memory is that of the program it runs now.
+    pub(crate) fn stopped(pid: pid_t) -> io::Result<Self> {
+        let memory = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(format!("/proc/{pid}/mem"))?;
+        Ok(Self { pid, memory })
+    }
+
+    /// Waits until the thread stops.
+    pub(crate) fn wait(pid: pid_t) -> io::Result<Stop> {
+        let mut status = 0;
+        // SAFETY: writes into a local.
+        while unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL) } == -1 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+        if !libc::WIFSTOPPED(status) {
+            return Ok(Stop::Ended);
+        }
+        Ok(match (libc::WSTOPSIG(status), status >> 16) {
+            (signal, 0) if signal == libc::SIGTRAP | 0x80 => Stop::Call,
+            (signal, 0) => Stop::Signal(signal),
+            (_, event) => Stop::Event(event),
+        })
+    }
+
+    /// Lets a thread go on, with a signal if it is to get one.
+    pub(crate) fn go_on(pid: pid_t, signal: c_int) -> io::Result<()> {
+        request(libc::PTRACE_CONT, pid, 0, signal as usize)
+    }
+
+    /// Lets a thread go on to the next entry or exit of a system call.
+    pub(crate) fn to_next_call(&self) -> io::Result<()> {
+        request(libc::PTRACE_SYSCALL, self.pid, 0, 0)
+    }
+
+    /// Ends the tracing.
+    pub(crate) fn detach(pid: pid_t, signal: c_int) -> io::Result<()> {
+        request(libc::PTRACE_DETACH, pid, 0, signal as usize)
+    }
+
+    pub(crate) fn registers(&self) -> io::Result<user_regs_struct> {
+        // SAFETY: integers, all written by the kernel.
+        let mut registers: user_regs_struct = unsafe { std::mem::zeroed() };
+        let at = (&raw mut registers) as usize;
+        request(libc::PTRACE_GETREGS, self.pid, 0, at)?;
+        Ok(registers)
+    }
+
+    pub(crate) fn set_registers(&self, registers: &user_regs_struct) -> io::Result<()> {
+        let at = std::ptr::from_ref(registers) as usize;
+        request(libc::PTRACE_SETREGS, self.pid, 0, at)
+    }
+
+    pub(crate) fn read(&self, address: u64, octets: &mut [u8]) -> io::Result<()> {
+        self.memory.read_exact_at(octets, address)
+    }
+
+    pub(crate) fn write(&self, address: u64, octets: &[u8]) -> io::Result<()> {
+        self.memory.write_all_at(octets, address)
+    }
+
+    /// Makes a system call in the process's name. The two octets SYSCALL and one INT3 stand for its
+    /// length at `scratch`, which is executable code that no other thread runs.
+    pub(crate) fn call(&self, scratch: u64, number: c_long, arguments: [u64; 6]) -> io::Result<u64> {
+        let before = self.registers()?;
+        let mut there = [0; CALL.len()];
+        self.read(scratch, &mut there)?;
+        self.write(scratch, &CALL)?;
+        let mut registers = before;
+        registers.rip = scratch;
+        registers.rax = number as u64;
+        // Not in a system call, so nothing is restarted.
+        registers.orig_rax = u64::MAX;
+        let [a, b, c, d, e, f] = arguments;
+        (registers.rdi, registers.rsi, registers.rdx) = (a, b, c);
+        (registers.r10, registers.r8, registers.r9) = (d, e, f);
+        self.set_registers(&registers)?;
+        let result = self.run_to_trap();
+        // Put back whatever happened.
+        self.write(scratch, &there)?;
+        let result = result.and_then(|()| self.registers());
+        self.set_registers(&before)?;
+        let result = result?.rax;
+        if result > u64::MAX - 4096 {
+            return Err(io::Error::from_raw_os_error(result.wrapping_neg() as i32));
+        }
+        Ok(result)
+    }
+
+    /// Lets the thread run to the INT3. A signal that comes meanwhile waits until the end.
+    fn run_to_trap(&self) -> io::Result<()> {
+        let mut later = Vec::new();
+        let result = loop {
+            Self::go_on(self.pid, 0)?;
+            match Self::wait(self.pid)? {
+                Stop::Signal(libc::SIGTRAP) => break Ok(()),
+                Stop::Signal(signal) => later.push(signal),
+                Stop::Ended => break Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+                Stop::Call | Stop::Event(_) => {}
+            }
+        };
+        for signal in later {
+            // SAFETY: sends the process what it was sent.
+            unsafe { libc::kill(self.pid, signal) };
+        }
+        result
+    }
+}
+
+/// SYSCALL; INT3.
+const CALL: [u8; 3] = [0x0f, 0x05, 0xcc];

@@ -1,0 +1,232 @@
+//! The watchdog: flushes, from outside the program, what was held for too long.
+//!
+//! It never removes a mark; only the thread that holds does, after it has flushed. A mark that stays
+//! is flushed again after twice the time, up to 32 times the bound.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
+
+use tinygram_coalesce::Memory;
+
+use crate::layout::{ASLEEP, AWAKE, Cause, HELD, LEAVING, SOCKETS, Shared, Socket};
+use crate::plant::descriptor_of;
+use crate::shared::{Mapping, now_ns};
+
+/// Watches over one process until it ends.
+#[derive(Debug)]
+pub struct Watchdog<'a> {
+    shared: &'a Mapping,
+    process: &'a OwnedFd,
+    rescued: HashMap<usize, Rescued>,
+}
+
+/// What was done about a mark.
+#[derive(Clone, Copy, Debug)]
+struct Rescued {
+    mark: u64,
+    next_ns: u64,
+    pause_ns: u64,
+}
+
+impl<'a> Watchdog<'a> {
+    /// Begins to watch over the process of a pidfd.
+    #[must_use]
+    pub fn new(shared: &'a Mapping, process: &'a OwnedFd) -> Self {
+        Self {
+            shared,
+            process,
+            rescued: HashMap::new(),
+        }
+    }
+
+    /// Watches until the process has ended.
+    pub fn run(mut self) {
+        while !has_ended(self.process) {
+            match self.patrol() {
+                Some(pause_ns) => pause(self.shared, AWAKE, pause_ns.max(LEAST_PAUSE_NS)),
+                None => self.sleep(),
+            }
+        }
+    }
+
+    fn sleep(&mut self) {
+        let asleep = self
+            .shared
+            .watchdog
+            .compare_exchange(AWAKE, ASLEEP, SeqCst, SeqCst);
+        // Something may have been marked just before the sleep was announced.
+        if asleep.is_ok() && self.patrol().is_some() {
+            let _ = self
+                .shared
+                .watchdog
+                .compare_exchange(ASLEEP, AWAKE, SeqCst, SeqCst);
+            return;
+        }
+        pause(self.shared, ASLEEP, LOOK_FOR_THE_END_NS);
+    }
+
+    /// Flushes what is due; returns how long to pause until more may be, or `None` if nothing is
+    /// marked.
+    fn patrol(&mut self) -> Option<u64> {
+        let now_ns = now_ns(self.shared);
+        self.shared.looked_ns.store(now_ns, Relaxed);
+        let mut pause_ns = None;
+        let mut still = HashMap::new();
+        for (word, bits) in self.shared.marked.iter().enumerate() {
+            let mut bits = bits.load(SeqCst);
+            while bits != 0 {
+                let fd = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let mark = self.shared.sockets[fd].mark.load(SeqCst);
+                if mark & HELD == 0 {
+                    continue;
+                }
+                let due_ns = self.look_at(fd, mark, now_ns, &mut still);
+                let left_ns = due_ns.saturating_sub(now_ns);
+                pause_ns = Some(pause_ns.map_or(left_ns, |pause: u64| pause.min(left_ns)));
+            }
+        }
+        self.rescued = still;
+        pause_ns
+    }
+
+    /// Flushes one socket if it is due; returns when to look again.
+    fn look_at(
+        &self,
+        fd: usize,
+        mark: u64,
+        now_ns: u64,
+        still: &mut HashMap<usize, Rescued>,
+    ) -> u64 {
+        let socket = &self.shared.sockets[fd];
+        let bound_ns = self.shared.watchdog_ns.load(Relaxed);
+        let before = self.rescued.get(&fd).filter(|known| known.mark == mark);
+        let due_ns = match before {
+            Some(known) => known.next_ns,
+            None => socket.since_ns.load(Relaxed).saturating_add(bound_ns),
+        };
+        if now_ns < due_ns {
+            if let Some(known) = before {
+                still.insert(fd, *known);
+            }
+            return due_ns;
+        }
+        if flush(self.process, fd).is_ok() && before.is_none() && mark & LEAVING == 0 {
+            charge(self.shared, socket, now_ns.saturating_sub(due_ns) >= bound_ns);
+        }
+        let pause_ns = before.map_or(bound_ns, |known| {
+            (known.pause_ns * 2).min(bound_ns * MOST_BOUNDS)
+        });
+        let next_ns = now_ns.saturating_add(pause_ns);
+        still.insert(
+            fd,
+            Rescued {
+                mark,
+                next_ns,
+                pause_ns,
+            },
+        );
+        next_ns
+    }
+}
+
+/// Enters a rescue into the socket's memory. `late` says that this watchdog itself had no processor
+/// in time: then the thread had none either, and the rescue says little about its program.
+fn charge(shared: &Shared, socket: &Socket, late: bool) {
+    let mut memory = Memory::unpack(socket.memory.load(Relaxed));
+    let goes_over = memory.on_rescue(late);
+    socket.memory.store(memory.pack(), Relaxed);
+    // The next write is a new message.
+    socket.waits.store(u64::MAX, Relaxed);
+    let counts = &shared.counts;
+    counts.flushes[Cause::Watchdog as usize].fetch_add(1, Relaxed);
+    if goes_over {
+        counts.went_over.fetch_add(1, Relaxed);
+    }
+    let held_ns = now_ns(shared).saturating_sub(socket.since_ns.load(Relaxed));
+    counts.longest_hold_ns.fetch_max(held_ns, Relaxed);
+}
+
+/// Sends what is held on a descriptor of the process. The number comes from memory that the program
+/// can write, so only a TCP socket is touched, and only by `TCP_NODELAY`, which it has anyway.
+fn flush(process: &OwnedFd, fd: usize) -> io::Result<()> {
+    debug_assert!(fd < SOCKETS, "an index of the table");
+    let socket = descriptor_of(process, fd as i32)?;
+    if option(&socket, libc::SOL_SOCKET, libc::SO_PROTOCOL)? != libc::IPPROTO_TCP {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    let on: libc::c_int = 1;
+    // SAFETY: reads one integer.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_NODELAY,
+            (&raw const on).cast(),
+            size_of_val(&on) as u32,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+fn option(socket: &OwnedFd, level: i32, name: i32) -> io::Result<libc::c_int> {
+    let mut value: libc::c_int = 0;
+    let mut length = size_of_val(&value) as u32;
+    // SAFETY: writes one integer and its length.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw mut value).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 {
+        Ok(value)
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Returns whether the process has ended.
+pub(crate) fn has_ended(process: &OwnedFd) -> bool {
+    let mut poll = libc::pollfd {
+        fd: process.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: one entry; returns at once.
+    unsafe { libc::poll(&raw mut poll, 1, 0) == 1 }
+}
+
+/// Sleeps while the watchdog's word is `state`, or for this time.
+fn pause(shared: &Shared, state: u32, nanoseconds: u64) {
+    let timeout = libc::timespec {
+        tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
+        tv_nsec: (nanoseconds % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: the word is mapped; the timeout is a local.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            shared.watchdog.as_ptr(),
+            libc::FUTEX_WAIT,
+            state,
+            &raw const timeout,
+        );
+    }
+}
+
+/// A pause shorter than this would cost more than it brings.
+const LEAST_PAUSE_NS: u64 = 50_000;
+/// How often a sleeping watchdog looks whether the program has ended.
+const LOOK_FOR_THE_END_NS: u64 = 500_000_000;
+/// A mark that stays is flushed again at most this many bounds later.
+const MOST_BOUNDS: u64 = 32;
