@@ -47,7 +47,14 @@ fn main() {
 
 fn compile(source: &Path, to: &Path, more: &[&str]) {
     let result = Command::new(env::var_os("RUSTC").expect("cargo sets RUSTC"))
-        .args(["--edition", "2024", "-C", "opt-level=3", "-C", "panic=abort"])
+        .args([
+            "--edition",
+            "2024",
+            "-C",
+            "opt-level=3",
+            "-C",
+            "panic=abort",
+        ])
         .args(["-C", "codegen-units=1", "-C", "relocation-model=pic"])
         // A signal handler of the program may run on the same stack, and no register may change but
         // those that a system call changes.

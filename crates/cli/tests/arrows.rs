@@ -60,6 +60,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-link", &[]),
     ("tinygram-load", &["tinygram-link"]),
     ("tinygram-preload", &["tinygram-coalesce"]),
+    ("tinygram-graft", &["tinygram-coalesce"]),
     ("tinygram-report", &[]),
     ("tinygram-tables", &[]),
     ("tinygram-weblog", &[]),
@@ -68,6 +69,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &[
             "tinygram-coalesce",
             "tinygram-engine",
+            "tinygram-graft",
             "tinygram-wire",
             "tinygram-sim",
             "tinygram-naglemark",

@@ -19,9 +19,13 @@ fn main() {
     let rules = Rules::default();
     let failed = launch::become_program(command, &program, &object, &rules, |shared| {
         let counts = &shared.counts;
-        let [writes, held, merged, unwatched] =
-            [&counts.writes, &counts.held, &counts.merged, &counts.unwatched]
-                .map(|count| count.load(Relaxed));
+        let [writes, held, merged, unwatched] = [
+            &counts.writes,
+            &counts.held,
+            &counts.merged,
+            &counts.unwatched,
+        ]
+        .map(|count| count.load(Relaxed));
         eprintln!(
             "writes {writes} held {held} merged {merged} unwatched {unwatched} inert {}",
             shared.inert.load(Relaxed)

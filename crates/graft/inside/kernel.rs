@@ -32,6 +32,7 @@ pub(crate) mod nr {
     pub(crate) const WAIT4: u64 = 61;
     pub(crate) const FCNTL: u64 = 72;
     pub(crate) const PRCTL: u64 = 157;
+    pub(crate) const GETTID: u64 = 186;
     pub(crate) const FUTEX: u64 = 202;
     pub(crate) const EPOLL_WAIT: u64 = 232;
     pub(crate) const PPOLL: u64 = 271;

@@ -144,6 +144,8 @@ pub struct Thread {
     pub key: AtomicU64,
     /// The task (goroutine) that last called.
     pub task: AtomicU64,
+    /// The kernel's number of the thread.
+    pub tid: AtomicU32,
     /// The descriptors that it holds octets on, each plus one; 0 is a free place.
     pub held: [AtomicU32; HELD_BY_A_THREAD],
 }
@@ -167,6 +169,8 @@ pub struct Socket {
     pub waits: AtomicU64,
     /// The predictor's memory, packed; 0 is a fresh socket.
     pub memory: AtomicU64,
+    /// The kernel's number of the thread that held last.
+    pub tid: AtomicU32,
 }
 
 /// [`Socket::mark`]: octets are held, or may be.

@@ -3,6 +3,7 @@
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
 use crate::layout::{Cause, Inert, Shared, TASKS, THREADS, Thread};
+use crate::kernel::{self, nr};
 use crate::{flush, waits};
 
 /// The thread and the task that make a call.
@@ -79,6 +80,11 @@ fn find(shared: &Shared, key: u64) -> Option<&Thread> {
         }
         if known == 0 {
             let claimed = thread.key.compare_exchange(0, key, SeqCst, SeqCst);
+            if claimed.is_ok() {
+                // SAFETY: asks for a number.
+                let tid = unsafe { kernel::call(nr::GETTID, [0; 6]) };
+                thread.tid.store(tid as u32, Relaxed);
+            }
             if claimed.is_ok() || claimed == Err(key) {
                 return Some(thread);
             }

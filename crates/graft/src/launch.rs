@@ -107,7 +107,11 @@ fn stand_ready(mut ready: File) -> Result<(), Failed> {
             doing: "tracing it",
             error,
         })?;
-    if rest == SEIZED { Ok(()) } else { Err(refused(&rest)) }
+    if rest == SEIZED {
+        Ok(())
+    } else {
+        Err(refused(&rest))
+    }
 }
 
 /// The keeper's life.
@@ -132,7 +136,9 @@ fn keep(
     // Whoever reads what the program writes must see its end, not ours.
     let_go_of_everything_but(&process);
     let planted = until_exec(target).and_then(|tracee| {
-        let Some(tracee) = tracee else { return Ok(None) };
+        let Some(tracee) = tracee else {
+            return Ok(None);
+        };
         let planted = plant::plant(&tracee, &process, program, object, rules);
         let _ = Tracee::detach(target, 0);
         planted.map(Some)
@@ -143,7 +149,7 @@ fn keep(
         // The program runs as it is.
         Err(error) => return Err(error),
     };
-    Watchdog::new(&shared, &process).run();
+    Watchdog::new(&shared, &process, target as u32).run();
     debug_assert!(has_ended(&process));
     ended(&shared);
     Ok(())

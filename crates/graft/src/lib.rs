@@ -12,6 +12,7 @@
 #[path = "../inside/layout.rs"]
 pub mod layout;
 
+mod contention;
 pub mod launch;
 pub mod object;
 pub mod plant;

@@ -49,7 +49,10 @@ pub(crate) fn plant(
     for site in &program.sites {
         let expected = site.shape.octets();
         let mut there = vec![0; expected.len()];
-        doing("reading its code", tracee.read(site.address + bias, &mut there))?;
+        doing(
+            "reading its code",
+            tracee.read(site.address + bias, &mut there),
+        )?;
         if there != expected {
             return Err(Failed::Differs);
         }
@@ -89,7 +92,10 @@ pub(crate) fn plant(
 /// Returns what is to be added to the file's addresses.
 fn bias(pid: i32, program: &Program) -> Result<u64, Failed> {
     let exe = doing("reading its name", fs::metadata(format!("/proc/{pid}/exe")))?;
-    let maps = doing("reading its maps", fs::read_to_string(format!("/proc/{pid}/maps")))?;
+    let maps = doing(
+        "reading its maps",
+        fs::read_to_string(format!("/proc/{pid}/maps")),
+    )?;
     use std::os::unix::fs::MetadataExt;
     let start = maps.lines().find_map(|line| {
         let mut words = line.split_ascii_whitespace();

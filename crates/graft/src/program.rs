@@ -85,7 +85,10 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
         return Err(Refused::NotOurs);
     }
     let is_go = |name: &str| matches!(name, ".go.buildinfo" | ".note.go.buildid" | ".gopclntab");
-    if !file.sections().any(|section| section.name().is_ok_and(is_go)) {
+    if !file
+        .sections()
+        .any(|section| section.name().is_ok_and(is_go))
+    {
         return Err(Refused::NotGo);
     }
     let version = version(&file);
@@ -122,7 +125,11 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
     ];
     let low = loaded().map(|header| header.p_vaddr(endian)).min();
     let high = loaded()
-        .map(|header| header.p_vaddr(endian).saturating_add(header.p_memsz(endian)))
+        .map(|header| {
+            header
+                .p_vaddr(endian)
+                .saturating_add(header.p_memsz(endian))
+        })
         .max();
     let base = loaded()
         .find(|header| header.p_offset(endian) == 0)

@@ -43,7 +43,9 @@ impl Mapping {
         if address == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        Ok(Self(NonNull::new(address.cast()).expect("mmap returns no null")))
+        Ok(Self(
+            NonNull::new(address.cast()).expect("mmap returns no null"),
+        ))
     }
 
     /// Sets the rules, and last what says that everything is set.

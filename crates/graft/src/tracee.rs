@@ -112,7 +112,12 @@ impl Tracee {
 
     /// Makes a system call in the process's name. The two octets SYSCALL and one INT3 stand for its
     /// length at `scratch`, which is executable code that no other thread runs.
-    pub(crate) fn call(&self, scratch: u64, number: c_long, arguments: [u64; 6]) -> io::Result<u64> {
+    pub(crate) fn call(
+        &self,
+        scratch: u64,
+        number: c_long,
+        arguments: [u64; 6],
+    ) -> io::Result<u64> {
         let before = self.registers()?;
         let mut there = [0; CALL.len()];
         self.read(scratch, &mut there)?;

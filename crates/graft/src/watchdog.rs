@@ -10,6 +10,7 @@ use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 
 use tinygram_coalesce::Memory;
 
+use crate::contention::Contention;
 use crate::layout::{ASLEEP, AWAKE, Cause, HELD, LEAVING, SOCKETS, Shared, Socket};
 use crate::plant::descriptor_of;
 use crate::shared::{Mapping, now_ns};
@@ -19,7 +20,9 @@ use crate::shared::{Mapping, now_ns};
 pub struct Watchdog<'a> {
     shared: &'a Mapping,
     process: &'a OwnedFd,
+    pid: u32,
     rescued: HashMap<usize, Rescued>,
+    contention: Contention,
 }
 
 /// What was done about a mark.
@@ -33,11 +36,13 @@ struct Rescued {
 impl<'a> Watchdog<'a> {
     /// Begins to watch over the process of a pidfd.
     #[must_use]
-    pub fn new(shared: &'a Mapping, process: &'a OwnedFd) -> Self {
+    pub fn new(shared: &'a Mapping, process: &'a OwnedFd, pid: u32) -> Self {
         Self {
             shared,
             process,
+            pid,
             rescued: HashMap::new(),
+            contention: Contention::default(),
         }
     }
 
@@ -94,13 +99,14 @@ impl<'a> Watchdog<'a> {
 
     /// Flushes one socket if it is due; returns when to look again.
     fn look_at(
-        &self,
+        &mut self,
         fd: usize,
         mark: u64,
         now_ns: u64,
         still: &mut HashMap<usize, Rescued>,
     ) -> u64 {
-        let socket = &self.shared.sockets[fd];
+        let shared = self.shared;
+        let socket = &shared.sockets[fd];
         let bound_ns = self.shared.watchdog_ns.load(Relaxed);
         let before = self.rescued.get(&fd).filter(|known| known.mark == mark);
         let due_ns = match before {
@@ -114,7 +120,8 @@ impl<'a> Watchdog<'a> {
             return due_ns;
         }
         if flush(self.process, fd).is_ok() && before.is_none() && mark & LEAVING == 0 {
-            charge(self.shared, socket, now_ns.saturating_sub(due_ns) >= bound_ns);
+            let contended = self.contention.of(self.pid, socket.tid.load(Relaxed));
+            charge(self.shared, socket, contended);
         }
         let pause_ns = before.map_or(bound_ns, |known| {
             (known.pause_ns * 2).min(bound_ns * MOST_BOUNDS)
@@ -132,11 +139,11 @@ impl<'a> Watchdog<'a> {
     }
 }
 
-/// Enters a rescue into the socket's memory. `late` says that this watchdog itself had no processor
-/// in time: then the thread had none either, and the rescue says little about its program.
-fn charge(shared: &Shared, socket: &Socket, late: bool) {
+/// Enters a rescue into the socket's memory. If the thread had no processor (`contended`), the rescue
+/// says little about its program.
+fn charge(shared: &Shared, socket: &Socket, contended: bool) {
     let mut memory = Memory::unpack(socket.memory.load(Relaxed));
-    let goes_over = memory.on_rescue(late);
+    let goes_over = memory.on_rescue(contended);
     socket.memory.store(memory.pack(), Relaxed);
     // The next write is a new message.
     socket.waits.store(u64::MAX, Relaxed);

@@ -2,6 +2,7 @@
 //! docs/run.md describes what it does to a program, and what it costs.
 
 mod cgroup;
+mod grafted;
 pub(crate) mod library;
 pub(crate) mod reach;
 mod sites;
@@ -109,6 +110,9 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         return in_control_group(command);
     }
     if let Some((file, reason)) = reach::obstacle(&file) {
+        if reason == reach::Unreachable::Go {
+            return grafted::run(args, command, &file);
+        }
         return Err(Failure::Input(format!(
             "{} {reason}; {ALTERNATIVES}",
             file.display()

@@ -1,0 +1,36 @@
+// A server that answers each line with pieces of its own: `server ADDRESS PIECES`.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+)
+
+func main() {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	pieces, _ := strconv.Atoi(os.Args[1])
+	fmt.Println(listener.Addr())
+	for {
+		connection, err := listener.Accept()
+		if err != nil {
+			panic(err)
+		}
+		go answer(connection, pieces)
+	}
+}
+
+func answer(connection net.Conn, pieces int) {
+	defer connection.Close()
+	lines := bufio.NewScanner(connection)
+	for lines.Scan() {
+		for piece := 0; piece < pieces; piece++ {
+			fmt.Fprintf(connection, "%s %d\n", lines.Text(), piece)
+		}
+	}
+}

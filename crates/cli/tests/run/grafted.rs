@@ -1,0 +1,130 @@
+//! Go programs: built here, run as they are and under `run`, and asked over one connection.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::programs::tinygram;
+
+const PIECES: u32 = 8;
+const ANSWERS: u32 = 2_000;
+
+/// Builds the server, static and without symbols; `None` if there is no Go here.
+fn built(folder: &Path) -> Option<PathBuf> {
+    let program = folder.join("server");
+    let built = Command::new("go")
+        .args(["build", "-ldflags=-s -w", "-o"])
+        .arg(&program)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/go/main.go"))
+        .env("CGO_ENABLED", "0")
+        .env("GOFLAGS", "")
+        .env("GOCACHE", folder.join("cache"))
+        .current_dir(folder)
+        .status();
+    built
+        .is_ok_and(|status| status.success())
+        .then_some(program)
+}
+
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a server and returns it with its address.
+fn started(mut command: Command) -> (Server, String) {
+    let mut child = command
+        .arg(PIECES.to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut address = String::new();
+    let output = child.stdout.take().expect("piped");
+    BufReader::new(output).read_line(&mut address).unwrap();
+    (Server(child), address.trim().to_owned())
+}
+
+/// Asks for answers, checks every octet, and returns the data segments that came for each answer.
+fn segments_per_answer(address: &str) -> f64 {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_nodelay(true).unwrap();
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    for answer in 0..ANSWERS {
+        writeln!(stream, "question {answer}").unwrap();
+        for piece in 0..PIECES {
+            let line = lines.next().expect("a line").unwrap();
+            assert_eq!(line, format!("question {answer} {piece}"));
+        }
+    }
+    f64::from(data_segments_in(&stream)) / f64::from(ANSWERS)
+}
+
+/// Returns `tcpi_data_segs_in`.
+fn data_segments_in(stream: &TcpStream) -> u32 {
+    const AT: usize = 152;
+    let mut info = [0_u8; 192];
+    let mut length = info.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` octets.
+    let result = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    assert_eq!(result, 0);
+    u32::from_ne_bytes(info[AT..AT + 4].try_into().unwrap())
+}
+
+#[test]
+fn a_go_server_answers_in_one_segment() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = built(folder.path()) else {
+        eprintln!("skipped: there is no Go here");
+        return;
+    };
+    let (as_is, address) = started(Command::new(&program));
+    let before = segments_per_answer(&address);
+    drop(as_is);
+    assert!(before > 6.0, "{before} segments an answer without us");
+    let mut command = tinygram();
+    command.args(["run", "--"]).arg(&program);
+    let (covered, address) = started(command);
+    let after = segments_per_answer(&address);
+    drop(covered);
+    // The first answers teach the predictor; on a busy machine the watchdog sends some in two.
+    assert!(after < 1.5, "{after} segments an answer under run");
+}
+
+#[test]
+fn a_go_program_keeps_its_number_its_arguments_and_its_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = built(folder.path()) else {
+        eprintln!("skipped: there is no Go here");
+        return;
+    };
+    let mut command = tinygram();
+    command.args(["run", "--"]).arg(&program);
+    let (server, _) = started(command);
+    let pid = server.0.id();
+    let name = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap();
+    assert_eq!(name, program.canonicalize().unwrap());
+    drop(server);
+    // Without its argument the server panics, with exit code 2, and says so itself.
+    let output = tinygram()
+        .args(["run", "--"])
+        .arg(&program)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("index out of range"), "{said}");
+}
