@@ -226,8 +226,14 @@ extern "sysv64" fn on_call(call: &mut Call, shared: &Shared) -> Next {
             writes::alongside(&caller, call.rdx);
             Next::Go
         }
-        nr::EPOLL_WAIT | nr::EPOLL_PWAIT | nr::POLL | nr::PPOLL | nr::SELECT | nr::NANOSLEEP
-        | nr::CONNECT | nr::WAIT4 => {
+        nr::EPOLL_WAIT
+        | nr::EPOLL_PWAIT
+        | nr::POLL
+        | nr::PPOLL
+        | nr::SELECT
+        | nr::NANOSLEEP
+        | nr::CONNECT
+        | nr::WAIT4 => {
             waits::before(&caller);
             Next::Go
         }

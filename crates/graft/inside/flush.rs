@@ -23,9 +23,7 @@ pub(crate) fn mark(caller: &Caller<'_>, fd: u64, socket: &Socket) {
     let _ = socket.mark.fetch_update(SeqCst, SeqCst, |mark| {
         Some((mark & !LEAVING | HELD).wrapping_add(ONE_WRITE))
     });
-    socket
-        .tid
-        .store(caller.thread.tid.load(Relaxed), Relaxed);
+    socket.tid.store(caller.thread.tid.load(Relaxed), Relaxed);
     remember(caller, fd);
     let (word, bit) = place(fd);
     // SAFETY: `socket` has compared the descriptor with the table's length.

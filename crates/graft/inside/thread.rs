@@ -2,8 +2,8 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
-use crate::layout::{Cause, Inert, Shared, TASKS, THREADS, Thread};
 use crate::kernel::{self, nr};
+use crate::layout::{Cause, Inert, Shared, TASKS, THREADS, Thread};
 use crate::{flush, waits};
 
 /// The thread and the task that make a call.
