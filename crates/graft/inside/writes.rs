@@ -12,16 +12,23 @@ use crate::thread::Caller;
 use crate::{flush, watchdog};
 
 /// `write` on any descriptor.
+#[inline(always)]
 pub(crate) fn outgoing(caller: &Caller<'_>, call: &mut Call) -> Next {
-    let shared = caller.shared;
-    let (fd, length) = (call.rdi, call.rdx);
-    let Some(socket) = socket(shared, fd) else {
+    let Some(socket) = socket(caller.shared, call.rdi) else {
         return Next::Go;
     };
-    let what = sockets::known(shared, fd, socket);
-    if what & (class::KIND | class::ALONE) != class::TCP || length == 0 {
+    // Asked for before the stack is needed for the decision.
+    let what = sockets::known(caller.shared, call.rdi, socket);
+    if what & (class::KIND | class::ALONE) != class::TCP || call.rdx == 0 {
         return Next::Go;
     }
+    outgoing_tcp(caller, call, socket)
+}
+
+#[inline(never)]
+fn outgoing_tcp(caller: &Caller<'_>, call: &mut Call, socket: &Socket) -> Next {
+    let shared = caller.shared;
+    let (fd, length) = (call.rdi, call.rdx);
     let rules = rules(shared);
     match decide(caller, socket, &rules, length as usize) {
         Decision::Hold if rules.policy == Policy::FlushOnBlock => {
