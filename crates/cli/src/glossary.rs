@@ -1,5 +1,7 @@
 //! The meaning of the terms in tables and pages.
 
+use std::collections::BTreeSet;
+
 use tinygram_engine::sender::send_policy::Registered;
 
 /// Returns the terms that every table about policies uses, then these variants with their
@@ -12,6 +14,91 @@ pub(crate) fn of<'a>(variants: impl IntoIterator<Item = &'a str>) -> Vec<(String
     });
     words.into_iter().chain(variants).collect()
 }
+
+/// The words of `watch` and `ps` that were explained already.
+#[derive(Default)]
+pub(crate) struct Glosses {
+    said: BTreeSet<&'static str>,
+}
+
+impl Glosses {
+    /// Returns a line for each of the words in `text` that was not explained before.
+    pub(crate) fn new_in(&mut self, text: &str) -> Vec<String> {
+        let new = LIVE_WORDS
+            .iter()
+            .filter(|(word, _)| text.contains(word) && self.said.insert(word));
+        new.map(|(word, meaning)| format!("{word}: {meaning}"))
+            .collect()
+    }
+}
+
+/// The words of `watch` and `ps`, as they are shown. The kinds of stalls have their names in JSON.
+const LIVE_WORDS: [(&str, &str); 16] = [
+    (
+        "write-write-read",
+        "two short writes, then a wait for the answer: the second leaves only when the first is acknowledged",
+    ),
+    (
+        "odd-full-short-final",
+        "an odd number of full segments, then a short one that waits for the last acknowledgment",
+    ),
+    (
+        "short-initial-segment",
+        "a short first segment fills the first congestion window; the rest waits for its acknowledgment",
+    ),
+    (
+        "buffer-tearing",
+        "a message longer than the program's buffer: its last piece waits for an acknowledgment",
+    ),
+    (
+        "small-buffer",
+        "a buffer of less than two segments: each segment waits for the acknowledgment of the one before",
+    ),
+    (
+        "slow-start-delayed-ack",
+        "the first segment is acknowledged late, and only then may more follow",
+    ),
+    (
+        "idle-restart",
+        "after a pause the congestion window begins anew",
+    ),
+    (
+        "cork-held",
+        "the program told the kernel to wait for more (TCP_CORK, MSG_MORE), and no more came",
+    ),
+    (
+        "nagle-round-trip",
+        "a short segment waited for an acknowledgment that came at once: a round trip, for the path is long",
+    ),
+    (
+        "tinygram-flood",
+        "many tiny segments that a few could have carried",
+    ),
+    (
+        "late ACK here",
+        "this host acknowledged late (a delayed ACK, mostly 40 ms), and the other end waited for that",
+    ),
+    (
+        "delayed ACK",
+        "the receiver waits, mostly 40 ms, for data to send the acknowledgment with",
+    ),
+    (
+        "autocorking",
+        "the kernel waits for more because an earlier segment is still in this host's own queue",
+    ),
+    (
+        "loss probe",
+        "the kernel sends the tail once more, or at last, because no acknowledgment came",
+    ),
+    (
+        "pingpong",
+        "acknowledgments wait for data to go with (delayed ACKs)",
+    ),
+    (
+        "NAGLE",
+        "on: a short segment waits while one is unacknowledged",
+    ),
+];
 
 /// The terms of the tables and of the policies' summaries.
 const WORDS: [(&str, &str); 5] = [
@@ -35,3 +122,31 @@ const WORDS: [(&str, &str); 5] = [
         "the end of a message: where a write of the application ends",
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use tinygram_diagnose::Kind;
+
+    use super::*;
+
+    #[test]
+    fn a_word_is_explained_once_and_every_kind_has_a_gloss() {
+        let mut glosses = Glosses::default();
+        let line = "200 bytes held, until the client's delayed ACK (write-write-read)";
+        assert_eq!(glosses.new_in(line).len(), 2);
+        assert_eq!(glosses.new_in(line).len(), 0);
+        for kind in Kind::ALL {
+            assert_eq!(
+                Glosses::default().new_in(kind.name()).len(),
+                1,
+                "{}",
+                kind.name()
+            );
+        }
+        for (word, meaning) in LIVE_WORDS {
+            let other = LIVE_WORDS.iter().filter(|(other, _)| word.contains(other));
+            assert_eq!(other.count(), 1, "{word} contains another word");
+            assert!(meaning.chars().count() <= 105, "{word}");
+        }
+    }
+}

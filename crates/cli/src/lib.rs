@@ -8,6 +8,7 @@
 
 mod amount;
 mod capture;
+mod columns;
 mod covered;
 pub mod embedded;
 mod estimate;

@@ -61,8 +61,62 @@ fn written(result: io::Result<()>) -> Result<Done, Failure> {
 pub(crate) fn remark(line: &str) {
     match heard::listener() {
         Some(listener) => listener.remark(line),
+        None if io::stderr().is_terminal() => eprintln!("{}", broken(line, size().0)),
         None => eprintln!("{line}"),
     }
+}
+
+/// Writes text for people: to a terminal with its lines broken between words, else unchanged.
+pub(crate) fn print_text(text: &str) -> Result<Done, Failure> {
+    match io::stdout().is_terminal() {
+        true => print(broken(text, size().0).as_bytes()),
+        false => print(text.as_bytes()),
+    }
+}
+
+/// Returns the terminal's columns and lines.
+pub(crate) fn size() -> (usize, usize) {
+    let size = terminal_size::terminal_size();
+    size.map_or((WIDTH, HEIGHT), |(width, height)| {
+        (width.0.into(), height.0.into())
+    })
+}
+
+/// Returns the width for text on standard output: the terminal's, or no limit.
+pub(crate) fn width() -> usize {
+    match io::stdout().is_terminal() {
+        true => size().0,
+        false => usize::MAX,
+    }
+}
+
+/// Returns whether standard output is a terminal that wants styles (NO_COLOR, CLICOLOR and TERM are heeded).
+pub(crate) fn ink() -> Ink {
+    match anstream::AutoStream::choice(&io::stdout()) {
+        anstream::ColorChoice::Never => Ink::Plain,
+        _ => Ink::Styled,
+    }
+}
+
+/// Breaks lines that are longer than `width` between words. What follows is indented by two more than its line.
+pub(crate) fn broken(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        let plain = line.trim_end_matches('\n');
+        let indent = plain.len() - plain.trim_start().len();
+        let hanging = " ".repeat((indent + 2).min(width / 2));
+        let options = textwrap::Options::new(width.max(1))
+            .word_separator(textwrap::WordSeparator::AsciiSpace)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation)
+            .break_words(false)
+            .subsequent_indent(&hanging);
+        match plain.len() > width {
+            true => out += &textwrap::wrap(plain, options).join("\n"),
+            false => out += plain,
+        }
+        out += &line[plain.len()..];
+    }
+    out
 }
 
 /// Prints how long work will take, if that is long.
@@ -329,5 +383,26 @@ impl Drop for Reading {
 
 /// The width of a page if there is no terminal to ask.
 pub(crate) const WIDTH: usize = 120;
+const HEIGHT: usize = 40;
 /// Below this width breaking lines makes text less readable.
 const NARROWEST: usize = 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words_and_what_follows_is_indented() {
+        let text = "No stall and no flood in 30 s.\n  this host, the server: write the answer in one call\n\nend";
+        assert_eq!(
+            broken(text, 24),
+            "No stall and no flood in\n  30 s.\n  this host, the server:\n    write the answer in\n    one call\n\nend"
+        );
+        assert_eq!(broken(text, 200), text);
+        // A word that is too long stays whole: it may be a path that somebody copies.
+        assert_eq!(
+            broken("see /a/very/long/path", 8),
+            "see\n  /a/very/long/path"
+        );
+    }
+}

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use tinygram_diagnose::{Case, Cost, Kind, Side, Tier};
 
 use crate::finding::{Facts, Finding, Part};
+use crate::pace::Pace;
 use crate::site::CallSite;
 use crate::who::Process;
 
@@ -28,10 +30,14 @@ pub struct Key {
     pub kind: Kind,
     /// Its network namespace, by the inode.
     pub netns: u32,
+    /// The most frequent call site, in a row of several processes.
+    pub site: Option<String>,
 }
 
 /// One row.
 pub struct Row {
+    /// How many processes. If there are several, they have ended, and the key's process has the ID 0.
+    pub processes: u64,
     /// How often.
     pub count: u64,
     /// How many of these may have cost nobody anything.
@@ -71,6 +77,7 @@ impl Row {
         // Values are exact within 1 %. The histogram grows with the largest value, to some 7 kB.
         let histogram = || Histogram::new(2).expect("digits that the crate takes");
         Self {
+            processes: 1,
             count: 0,
             possible: 0,
             cost: Cost::default(),
@@ -101,11 +108,7 @@ impl Row {
             self.connections += 1;
         }
         if let Some(call) = &finding.call {
-            if let Some((_, count)) = self.calls.iter_mut().find(|(known, _)| known == call) {
-                *count += 1;
-            } else if self.calls.len() < MOST_CALLS {
-                self.calls.push((Arc::clone(call), 1));
-            }
+            self.add_call(call, 1);
         }
         match &finding.facts {
             Facts::Held {
@@ -139,6 +142,35 @@ impl Row {
             let _ = self
                 .costs_us
                 .record((finding.cost.time_ns / 1000).max(0) as u64);
+        }
+    }
+
+    /// Adds the row of another process.
+    fn absorb(&mut self, other: &Self) {
+        self.processes += other.processes;
+        self.count += other.count;
+        self.possible += other.possible;
+        self.cost += other.cost;
+        self.connections += other.connections;
+        self.path_ns += other.path_ns;
+        self.flood.segments += other.flood.segments;
+        self.flood.writes += other.flood.writes;
+        self.flood.turns += other.flood.turns;
+        self.flood.bytes += other.flood.bytes;
+        // Histograms that grow take every value.
+        let _ = self.costs_us.add(&other.costs_us);
+        let _ = self.held.add(&other.held);
+        let _ = self.behind.add(&other.behind);
+        for (call, count) in &other.calls {
+            self.add_call(call, *count);
+        }
+    }
+
+    fn add_call(&mut self, call: &Arc<CallSite>, count: u64) {
+        if let Some((_, known)) = self.calls.iter_mut().find(|(known, _)| known == call) {
+            *known += count;
+        } else if self.calls.len() < MOST_CALLS {
+            self.calls.push((Arc::clone(call), count));
         }
     }
 
@@ -178,6 +210,7 @@ pub struct Summary {
     rows: BTreeMap<Key, Row>,
     /// How many findings found no free row.
     pub unlisted: u64,
+    pace: Pace,
 }
 
 impl Summary {
@@ -196,6 +229,7 @@ impl Summary {
             part: finding.part,
             kind: finding.kind,
             netns: finding.connection.netns,
+            site: None,
         };
         if self.rows.len() >= MOST_ROWS && !self.rows.contains_key(&key) {
             self.unlisted += 1;
@@ -205,6 +239,39 @@ impl Summary {
             .entry(key)
             .or_insert_with(|| Row::new(finding.case()))
             .add(finding);
+    }
+
+    /// Folds now and then: it takes a look at each process.
+    pub fn fold_in_time(&mut self, has_ended: impl Fn(&Process) -> bool) {
+        let mut pace = std::mem::take(&mut self.pace);
+        pace.look(BREAK, || self.fold(has_ended));
+        self.pace = pace;
+    }
+
+    /// Folds the rows of processes that have ended: those of one program that differ in the process alone, and whose
+    /// most frequent call site is the same, become one row. A row of a single process stays.
+    pub fn fold(&mut self, has_ended: impl Fn(&Process) -> bool) {
+        let mut groups: BTreeMap<Key, Vec<Key>> = BTreeMap::new();
+        for (key, row) in &self.rows {
+            if key.process.pid != 0 && has_ended(&key.process) {
+                let mut folded = key.clone();
+                folded.process.pid = 0;
+                folded.site = row.calls().first().map(|(call, _)| call.to_string());
+                groups.entry(folded).or_default().push(key.clone());
+            }
+        }
+        for (folded, keys) in groups {
+            let known = self.rows.remove(&folded);
+            if known.is_none() && keys.len() < 2 {
+                continue;
+            }
+            let rows = keys.iter().filter_map(|key| self.rows.remove(key));
+            let all = known.into_iter().chain(rows).reduce(|mut all, row| {
+                all.absorb(&row);
+                all
+            });
+            self.rows.extend(all.map(|all| (folded, all)));
+        }
     }
 
     /// Returns the rows that blame somebody, the most expensive first.
@@ -222,6 +289,102 @@ impl Summary {
     }
 }
 
+/// Between two foldings.
+const BREAK: Duration = Duration::from_secs(1);
 const MOST_ROWS: usize = 2_000;
 const MOST_COOKIES: usize = 1_000;
 const MOST_CALLS: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Connection, Reason, Release, Writer};
+
+    /// A stall of 40 ms of a client of port 80 in process `pid`, written by `function`.
+    fn stall(pid: u32, function: &str) -> (Finding, Process) {
+        let process = Process {
+            pid,
+            name: "client".into(),
+            script: None,
+            user: "root".into(),
+            container: None,
+            cgroup: None,
+        };
+        let finding = Finding {
+            kind: Kind::WriteWriteRead,
+            tier: Tier::Certain,
+            part: Part::Sent,
+            connection: Connection {
+                cookie: pid.into(),
+                netns: 1,
+                local: ([127, 0, 0, 1], 50_000).into(),
+                remote: ([127, 0, 0, 1], 80).into(),
+                mss: 1448,
+                srtt_ns: 0,
+                min_rtt_ns: None,
+            },
+            side: Side::Client,
+            process: Writer {
+                pid,
+                thread: pid,
+                uid: 0,
+                cgroup: 0,
+                comm: "client".into(),
+            },
+            start_ns: 0,
+            cost: Cost::time(40_000_000),
+            facts: Facts::Held {
+                held: 200,
+                behind: 100,
+                writes: Some(1),
+                reason: Reason::Nagle,
+                release: Release::Ack,
+                path_ns: None,
+                slept: false,
+            },
+            call: Some(Arc::new(CallSite {
+                function: function.into(),
+                file: None,
+                line: None,
+                stack: Vec::new(),
+            })),
+        };
+        (finding, process)
+    }
+
+    #[test]
+    fn rows_of_processes_that_ended_fold_by_name_and_site() {
+        let mut summary = Summary::default();
+        let mut add = |pid, function| {
+            let (finding, process) = stall(pid, function);
+            summary.add(&finding, &process);
+        };
+        for pid in 1..=25 {
+            add(pid, "ask");
+        }
+        add(30, "other");
+        add(31, "ask");
+        // Process 31 still runs.
+        let ended = |process: &Process| process.pid <= 30;
+        summary.fold(ended);
+        let shape = |summary: &Summary| -> Vec<_> {
+            let rows = summary.rows().into_iter();
+            let mut rows: Vec<_> = rows
+                .map(|(key, row)| (row.processes, row.count, key.process.pid))
+                .collect();
+            rows.sort_unstable();
+            rows
+        };
+        assert_eq!(shape(&summary), [(1, 1, 30), (1, 1, 31), (25, 25, 0)]);
+        let rows = summary.rows();
+        assert_eq!(rows[0].1.cost.time_ns, 25 * 40_000_000);
+        assert_eq!(rows[0].1.calls().len(), 1);
+        // Later ones join the row.
+        for pid in 40..=42 {
+            let (finding, process) = stall(pid, "ask");
+            summary.add(&finding, &process);
+        }
+        summary.fold(|_| true);
+        assert_eq!(shape(&summary), [(1, 1, 30), (29, 29, 0)]);
+    }
+}

@@ -14,6 +14,7 @@ use crate::clock::clock_ns;
 use crate::event::{Connection, Writer};
 use crate::finding;
 use crate::pace::Pace;
+pub use crate::start::has_ended;
 use crate::start::started;
 
 /// A process, as far as this process may inspect it. After a process has ended, its data stays

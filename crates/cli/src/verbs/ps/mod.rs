@@ -16,6 +16,8 @@ use serde::Serialize;
 use tinygram_watch::seen::Seen;
 
 use crate::exit::{Done, Failure};
+use crate::glossary::Glosses;
+use crate::terminal;
 use order::Sort;
 
 #[derive(Debug, clap::Args)]
@@ -68,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         choose(args, &mut table);
         show(args, watch, target.as_ref(), &table, seen)?;
         for line in show::remarks(&table, target.as_ref(), seen) {
-            eprintln!("tinygram ps: {line}");
+            terminal::remark(&format!("tinygram ps: {line}"));
         }
         let Some(interval) = watch else {
             // As grep does: exit code 1 if nothing matches.
@@ -152,18 +154,30 @@ fn show(
             format!(
                 "{}{}",
                 if clear { "\x1b[H\x1b[2J" } else { "" },
-                if args.summary {
-                    summary::text(&summary(args, table))
-                } else {
-                    show::text(table)
-                }
+                page(args, table)
             )
         }
     };
     // Printed raw: the text has no styles, and searching ten thousand connections for styles would
     // take longer than everything else.
-    crate::terminal::print_raw(shown.as_bytes())?;
+    terminal::print_raw(shown.as_bytes())?;
     Ok(())
+}
+
+/// Returns the table, and on a terminal what its words mean.
+fn page(args: &Args, table: &connection::Table) -> String {
+    let width = terminal::width();
+    let mut text = match args.summary {
+        true => summary::text(&summary(args, table), width),
+        false => show::text(table, width),
+    };
+    if width < usize::MAX {
+        for gloss in Glosses::default().new_in(&text) {
+            text += &format!("{gloss}\n");
+        }
+        text = terminal::broken(&text, width);
+    }
+    text
 }
 
 fn json(document: &impl Serialize) -> String {

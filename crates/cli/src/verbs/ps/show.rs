@@ -8,6 +8,7 @@ use tinygram_watch::seen::Seen;
 
 use super::connection::{Connection, Owner, Table, Target};
 use crate::amount::in_words;
+use crate::columns::Columns;
 use crate::covered::State;
 
 /// The versioned document.
@@ -33,21 +34,16 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Returns a line per connection, and another beneath it if it shows signs of trouble.
-pub(crate) fn text(table: &Table) -> String {
+/// Returns a line per connection, in lines of at most `width`, and another beneath it if it shows signs of trouble.
+pub(crate) fn text(table: &Table, width: usize) -> String {
     if table.connections.is_empty() {
         return String::new();
     }
-    let rows: Vec<[String; COLUMNS]> = table.connections.iter().map(row).collect();
-    let mut widths = HEADINGS.map(str::len);
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.len());
-        }
-    }
-    let mut out = line(&HEADINGS.map(str::to_owned), &widths);
-    for (row, connection) in rows.iter().zip(&table.connections) {
-        out += &line(row, &widths);
+    let rows: Vec<_> = table.connections.iter().map(row).collect();
+    let lines = COLUMNS.lines(&rows, width);
+    let mut out = format!("{}\n", lines[0]);
+    for (line, connection) in lines[1..].iter().zip(&table.connections) {
+        let _ = writeln!(out, "{line}");
         if let Some(verdict) = &connection.verdict {
             let _ = writeln!(out, "    ^ {}", verdict.explain());
         }
@@ -108,17 +104,18 @@ pub(super) fn run(covered: Option<&State>) -> String {
     )
 }
 
-const COLUMNS: usize = 15;
-const HEADINGS: [&str; COLUMNS] = [
-    "PID", "PROCESS", "USER", "LOCAL", "REMOTE", "NAGLE", "CORK", "ACKS", "MSS", "CWND", "RTT ms",
-    "BUFFERS", "SEGMENTS", "B/SEG", "RUN",
-];
-/// Words are aligned left, numbers right.
-const LEFT: [bool; COLUMNS] = [
-    false, true, true, true, true, true, true, true, false, false, false, false, false, false, true,
-];
+const COLUMNS: Columns<15> = Columns {
+    headings: [
+        "PID", "PROCESS", "USER", "LOCAL", "REMOTE", "NAGLE", "CORK", "ACKS", "MSS", "CWND",
+        "RTT ms", "BUFFERS", "SEGMENTS", "B/SEG", "RUN",
+    ],
+    left: [
+        false, true, true, true, true, true, true, true, false, false, false, false, false, false,
+        true,
+    ],
+};
 
-fn row(connection: &Connection) -> [String; COLUMNS] {
+fn row(connection: &Connection) -> [String; 15] {
     let counts = &connection.counts;
     let unknown = || "?".to_owned();
     let (pid, process) = match connection.owners.as_slice() {
@@ -178,16 +175,4 @@ pub(super) fn place(owner: &Owner) -> String {
 
 fn kibibytes(bytes: u32) -> String {
     format!("{}K", bytes / 1024)
-}
-
-fn line(cells: &[String; COLUMNS], widths: &[usize; COLUMNS]) -> String {
-    let mut out = String::new();
-    for ((cell, width), left) in cells.iter().zip(widths).zip(LEFT) {
-        let _ = if left {
-            write!(out, "{cell:<width$}  ")
-        } else {
-            write!(out, "{cell:>width$}  ")
-        };
-    }
-    format!("{}\n", out.trim_end())
 }

@@ -1,7 +1,6 @@
 //! A line per process: the sums of its connections, and whether it is covered.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
 use serde::Serialize;
 use tinygram_watch::seen::Seen;
@@ -9,6 +8,7 @@ use tinygram_watch::seen::Seen;
 use super::connection::{Owner, Table};
 use super::order::Figures;
 use super::show;
+use crate::columns::Columns;
 use crate::covered::State;
 
 /// A process, or all connections whose process may not be seen.
@@ -77,7 +77,7 @@ impl Process {
 }
 
 /// Returns a table for people; an empty text if there is no connection.
-pub(super) fn text(processes: &[Process]) -> String {
+pub(super) fn text(processes: &[Process], width: usize) -> String {
     if processes.is_empty() {
         return String::new();
     }
@@ -99,40 +99,23 @@ pub(super) fn text(processes: &[Process]) -> String {
             ]
         })
         .collect();
-    let mut widths = HEADINGS.map(str::len);
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let mut out = String::new();
-    for row in std::iter::once(&HEADINGS.map(str::to_owned)).chain(&rows) {
-        let mut line = String::new();
-        for (nth, (cell, width)) in row.iter().zip(widths).enumerate() {
-            let _ = if WORDS.contains(&nth) {
-                write!(line, "{cell:<width$}  ")
-            } else {
-                write!(line, "{cell:>width$}  ")
-            };
-        }
-        let _ = writeln!(out, "{}", line.trim_end());
-    }
-    out
+    COLUMNS.lines(&rows, width).join("\n") + "\n"
 }
 
-const HEADINGS: [&str; 9] = [
-    "PID",
-    "PROCESS",
-    "USER",
-    "CONNECTIONS",
-    "TROUBLE",
-    "SEGMENTS",
-    "B/SEG",
-    "RTT ms",
-    "RUN",
-];
-/// The columns that are aligned left; numbers are aligned right.
-const WORDS: [usize; 3] = [1, 2, 8];
+const COLUMNS: Columns<9> = Columns {
+    headings: [
+        "PID",
+        "PROCESS",
+        "USER",
+        "CONNECTIONS",
+        "TROUBLE",
+        "SEGMENTS",
+        "B/SEG",
+        "RTT ms",
+        "RUN",
+    ],
+    left: [false, true, true, false, false, false, false, false, true],
+};
 
 /// The versioned document.
 #[derive(Serialize)]

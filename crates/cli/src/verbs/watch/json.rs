@@ -93,10 +93,15 @@ pub(super) fn summary(
                 .into_iter()
                 .map(|(call, count)| json!({"count": count, "call_site": call}))
                 .collect();
+            let mut process = json!(key.process);
+            if row.processes > 1 {
+                process["pid"] = Value::Null;
+            }
             json!({
                 "kind": key.kind.name(),
                 "part": part(key.part),
-                "process": key.process,
+                "process": process,
+                "processes": row.processes,
                 "network_namespace": key.netns,
                 "side": key.side.to_string(),
                 "peer": key.peer,

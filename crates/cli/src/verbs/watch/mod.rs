@@ -7,6 +7,7 @@ mod args;
 mod http;
 mod json;
 mod metrics;
+mod screen;
 mod seen;
 pub(crate) mod sentence;
 mod show;
@@ -22,7 +23,7 @@ use tinygram_watch::kernel::Options;
 use tinygram_watch::live::{Choice, Live};
 use tinygram_watch::seen::{Seen, Sight};
 use tinygram_watch::summary::Summary;
-use tinygram_watch::who::{Process, Processes};
+use tinygram_watch::who::{Process, Processes, has_ended};
 
 pub(crate) use args::Args;
 use seen::Watched;
@@ -60,6 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         .map_err(|lacking| Failure::Input(lacking.to_string()))?;
     ctrlc::set_handler(|| {
         if STOPPED.swap(true, Ordering::Relaxed) {
+            screen::leave();
             std::process::exit(130);
         }
     })
@@ -93,7 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         for (finding, process) in watch.look(patience) {
             show.finding(&finding, &process)?;
         }
-        show.breathe(&watch)?;
+        show.breathe(&watch, begun.elapsed())?;
         if let Some(page) = &metrics {
             page.renew(metrics::text(&watch));
         }
@@ -142,7 +144,9 @@ impl Watch {
         let mut sights = self.live.sights();
         sights.extend(self.live.open_sights());
         self.notice(sights);
-        self.keep(new)
+        let kept = self.keep(new);
+        self.summary.fold(|process| has_ended(process.pid));
+        kept
     }
 
     /// Counts the connections that are meant.
@@ -184,6 +188,7 @@ impl Watch {
             self.summary.add(&finding, &process);
             kept.push((finding, process));
         }
+        self.summary.fold_in_time(|process| has_ended(process.pid));
         kept
     }
 }

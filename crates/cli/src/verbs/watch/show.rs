@@ -1,6 +1,5 @@
 //! The output for people, while watching and at the end.
 
-use std::collections::VecDeque;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -8,16 +7,17 @@ use tinygram_diagnose::Tier;
 use tinygram_watch::finding::Finding;
 use tinygram_watch::who::Process;
 
-use super::{Args, Watch, json, sentence, table};
+use super::screen::Screen;
+use super::{Args, Watch, json, screen, sentence, table};
 use crate::amount::in_words;
 use crate::exit::Failure;
+use crate::glossary::Glosses;
 use crate::terminal;
 
 pub(super) struct Show {
     manner: Manner,
-    latest: VecDeque<String>,
-    /// Whether something is new since the screen was drawn.
-    stale: bool,
+    screen: Screen,
+    glosses: Glosses,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,8 +42,8 @@ impl Show {
         };
         Self {
             manner,
-            latest: VecDeque::new(),
-            stale: true,
+            screen: Screen::default(),
+            glosses: Glosses::default(),
         }
     }
 
@@ -61,37 +61,24 @@ impl Show {
                 terminal::print(line.as_bytes())?;
             }
             Manner::Lines if finding.tier > Tier::Possible => {
-                terminal::print(format!("{}\n", sentence::of(finding, process)).as_bytes())?;
+                let sentence = sentence::of(finding, process);
+                let glosses = self.glosses.new_in(&sentence).into_iter();
+                let lines = glosses.fold(sentence, |lines, gloss| format!("{lines}\n  {gloss}"));
+                terminal::print_text(&format!("{lines}\n"))?;
             }
             Manner::Screen if finding.tier > Tier::Possible => {
-                if self.latest.len() == LATEST {
-                    self.latest.pop_front();
-                }
-                self.latest.push_back(sentence::of(finding, process));
-                self.stale = true;
+                self.screen.add(sentence::of(finding, process));
             }
             _ => {}
         }
         Ok(())
     }
 
-    pub(super) fn breathe(&mut self, watch: &Watch) -> Result<(), Failure> {
-        if self.manner != Manner::Screen || !std::mem::take(&mut self.stale) {
-            return Ok(());
+    pub(super) fn breathe(&mut self, watch: &Watch, watched: Duration) -> Result<(), Failure> {
+        match self.manner {
+            Manner::Screen => self.screen.draw(watch, watched),
+            _ => Ok(()),
         }
-        let mut screen = format!("\x1b[H\x1b[2J{}; Ctrl-C ends\n\n", watch.live.describe());
-        let rows = table::text(&watch.summary, ROWS);
-        screen += match rows.is_empty() {
-            true => "No stall and no flood so far.\n",
-            false => &rows,
-        };
-        screen.push('\n');
-        for line in &self.latest {
-            screen += line;
-            screen.push('\n');
-        }
-        terminal::print(screen.as_bytes())?;
-        Ok(())
     }
 
     pub(super) fn end(&mut self, watch: &Watch, watched: Duration) -> Result<(), Failure> {
@@ -109,6 +96,7 @@ impl Show {
             terminal::print(format!("{line}\n").as_bytes())?;
             return Ok(());
         }
+        screen::leave();
         let unmet = watch.watched.unmet();
         for target in &unmet {
             terminal::remark(&format!(
@@ -116,7 +104,7 @@ impl Show {
                 watch.watched.nothing_of(target)
             ));
         }
-        let mut out = table::text(&watch.summary, usize::MAX);
+        let mut out = table::text(&watch.summary, terminal::width());
         if self.manner != Manner::Summary && !out.is_empty() {
             out.insert(0, '\n');
         }
@@ -129,7 +117,7 @@ impl Show {
                 watched.as_secs_f64()
             );
         }
-        terminal::print(out.as_bytes())?;
+        terminal::print_text(&out)?;
         let counts = [
             (excused.nobody_waited, "held while nobody waited"),
             (excused.short, "held too briefly to be told"),
@@ -150,6 +138,3 @@ impl Show {
         Ok(())
     }
 }
-
-const LATEST: usize = 10;
-const ROWS: usize = 12;

@@ -1,37 +1,53 @@
 //! The summary as text: a table, and what helps.
 
 use tinygram_diagnose::{Advice, Side};
+use tinygram_report::Ink;
 use tinygram_stalls::ms;
 use tinygram_watch::finding::Part;
 use tinygram_watch::summary::{Key, Row, Summary};
 
 use super::sentence;
+use crate::columns::Columns;
+use crate::glossary::Glosses;
 
-/// Returns the costliest rows, at most `most`, followed by the advice for each kind.
-pub(super) fn text(summary: &Summary, most: usize) -> String {
+/// Returns all rows in lines of at most `width`, the costliest first, followed by the advice for each kind.
+pub(super) fn text(summary: &Summary, width: usize) -> String {
     let rows = summary.rows();
     if rows.is_empty() {
         return String::new();
     }
-    let cells: Vec<[String; COLUMNS]> = rows
+    let cells: Vec<_> = rows.iter().map(|(key, row)| cells(key, row)).collect();
+    let mut out = COLUMNS.lines(&cells, width).join("\n") + "\n";
+    let glosses = Glosses::default().new_in(&out);
+    if !glosses.is_empty() {
+        out += &format!("\n{}\n", glosses.join("\n"));
+    }
+    out + &advice(&rows)
+}
+
+/// Returns the costliest rows, at most `most` lines of at most `width` with the headings.
+pub(super) fn screen(summary: &Summary, width: usize, most: usize, ink: Ink) -> Vec<String> {
+    let rows = summary.rows();
+    let shown = match rows.len() < most {
+        true => rows.len(),
+        // One line says how many are left.
+        false => most.saturating_sub(2),
+    };
+    let cells: Vec<_> = rows[..shown]
         .iter()
-        .take(most)
         .map(|(key, row)| cells(key, row))
         .collect();
-    let mut widths = HEADINGS.map(str::len);
-    for row in &cells {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
+    let mut lines = COLUMNS.fitted(&cells, width, &LEAST, ink);
+    if rows.len() > shown {
+        lines.push(format!("and {} more", rows.len() - shown));
     }
-    let mut out = line(&HEADINGS.map(str::to_owned), &widths);
-    for row in &cells {
-        out += &line(row, &widths);
-    }
-    if rows.len() > most {
-        out += &format!("and {} more\n", rows.len() - most);
-    }
-    out + &advice(&rows[..rows.len().min(most)])
+    lines
+}
+
+/// Returns the advice for the costliest row.
+pub(super) fn first_advice(summary: &Summary) -> String {
+    let rows = summary.rows();
+    advice(&rows[..rows.len().min(1)])
 }
 
 /// Returns the advice for each case once, for both ends.
@@ -68,16 +84,32 @@ fn advice(rows: &[(&Key, &Row)]) -> String {
 
 /// The most call sites that are listed for each row.
 const MOST_CALLS: usize = 3;
-const COLUMNS: usize = 11;
-const HEADINGS: [&str; COLUMNS] = [
-    "PROCESS", "USER", "WHERE", "PEER", "PORT", "WHAT", "COUNT", "BYTES", "MEDIAN", "P99", "TOTAL",
-];
-/// Words are aligned left, numbers right.
-const LEFT: [bool; COLUMNS] = [
-    true, true, true, true, true, true, false, false, false, false, false,
-];
+const COLUMNS: Columns<11> = Columns {
+    headings: [
+        "PROCESS", "USER", "WHERE", "PEER", "PORT", "WHAT", "COUNT", "BYTES", "MEDIAN", "P99",
+        "TOTAL",
+    ],
+    left: [
+        true, true, true, true, true, true, false, false, false, false, false,
+    ],
+};
+/// What a narrow screen leaves out, first what matters least: user, place, 99th percentile, peer, bytes, median.
+const LEAST: [usize; 6] = [1, 2, 9, 3, 7, 8];
 
-fn cells(key: &Key, row: &Row) -> [String; COLUMNS] {
+/// Returns the process's name; of several that have ended, how many there were.
+fn name(key: &Key, row: &Row) -> String {
+    let script = key.process.script.as_ref();
+    match row.processes {
+        1 => sentence::name(&key.process),
+        several => format!(
+            "{}[{several} processes]{}",
+            key.process.name,
+            script.map_or_else(String::new, |script| format!(" {script}"))
+        ),
+    }
+}
+
+fn cells(key: &Key, row: &Row) -> [String; 11] {
     let place = key
         .process
         .container
@@ -110,7 +142,7 @@ fn cells(key: &Key, row: &Row) -> [String; COLUMNS] {
         ),
     };
     [
-        sentence::name(&key.process),
+        name(key, row),
         key.process.user.clone(),
         place,
         key.peer.to_string(),
@@ -122,15 +154,4 @@ fn cells(key: &Key, row: &Row) -> [String; COLUMNS] {
         p99,
         total,
     ]
-}
-
-fn line(cells: &[String; COLUMNS], widths: &[usize; COLUMNS]) -> String {
-    let mut out = String::new();
-    for ((cell, width), left) in cells.iter().zip(widths).zip(LEFT) {
-        out += &match left {
-            true => format!("{cell:<width$}  "),
-            false => format!("{cell:>width$}  "),
-        };
-    }
-    format!("{}\n", out.trim_end())
 }

@@ -48,7 +48,10 @@ pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
         (_, None) => Rendered::Text(terminal::report(&plan, results)),
     };
     match output {
-        None => shown.print(),
+        None => match &shown {
+            Rendered::Text(text) => crate::terminal::print_text(text),
+            Rendered::Binary(_) => shown.print(),
+        },
         Some((path, file)) => interrupt::shielded(|| file.write(shown.bytes()))
             .map(|()| Done::Well)
             .map_err(|error| failed(&path, error)),

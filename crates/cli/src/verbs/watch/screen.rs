@@ -1,0 +1,253 @@
+//! The live screen: what was seen, the table, what the costliest row means and what helps, and the latest sentences,
+//! in as many lines and columns as the terminal has.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tinygram_report::Ink;
+use tinygram_watch::summary::Summary;
+
+use super::{Watch, table};
+use crate::amount::in_words;
+use crate::columns::{BOLD, PLAIN, cut};
+use crate::exit::Failure;
+use crate::glossary::Glosses;
+use crate::terminal::{self, broken};
+
+/// Whether the terminal shows the screen instead of what it showed before.
+static SHOWN: AtomicBool = AtomicBool::new(false);
+
+/// Gives the terminal back as it was.
+pub(super) fn leave() {
+    if SHOWN.swap(false, Ordering::Relaxed) {
+        let _ = terminal::print_raw(LEAVE);
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Screen {
+    latest: VecDeque<String>,
+    /// Whether something is new since the screen was drawn.
+    stale: bool,
+    /// The size and the second that were drawn.
+    drawn: Option<(usize, usize, u64)>,
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+impl Screen {
+    pub(super) fn add(&mut self, sentence: String) {
+        if self.latest.len() == LATEST {
+            self.latest.pop_front();
+        }
+        self.latest.push_back(sentence);
+        self.stale = true;
+    }
+
+    /// Draws the screen again if a second has passed, the size has changed or something is new.
+    pub(super) fn draw(&mut self, watch: &Watch, watched: Duration) -> Result<(), Failure> {
+        let (width, height) = terminal::size();
+        let drawn = Some((width, height, watched.as_secs()));
+        if !std::mem::take(&mut self.stale) && self.drawn == drawn {
+            return Ok(());
+        }
+        self.drawn = drawn;
+        let head = format!(
+            "tinygram watch, {} s: {}; {}. Ctrl-C ends.",
+            watched.as_secs(),
+            in_words(watch.seen()),
+            watch.live.describe()
+        );
+        let lines = self.lines(&head, &watch.summary, (width, height), terminal::ink());
+        let enter = match SHOWN.swap(true, Ordering::Relaxed) {
+            true => "",
+            false => ENTER,
+        };
+        // Each line clears what was behind it, and the last what was below: nothing flickers.
+        let screen = format!(
+            "{enter}{HOME}{}{CLEAR_LINE}{CLEAR_BELOW}",
+            lines.join("\x1b[K\n")
+        );
+        terminal::print_raw(screen.as_bytes())?;
+        Ok(())
+    }
+
+    /// Returns at most `height` lines of at most `width` characters.
+    fn lines(
+        &self,
+        head: &str,
+        summary: &Summary,
+        (width, height): (usize, usize),
+        ink: Ink,
+    ) -> Vec<String> {
+        let bold = |line: String| match ink {
+            Ink::Styled => format!("{BOLD}{line}{PLAIN}"),
+            Ink::Plain => line,
+        };
+        let mut lines: Vec<String> = broken(head, width).lines().map(str::to_owned).collect();
+        lines.push(String::new());
+        if summary.rows().is_empty() {
+            lines.push("No stall and no flood so far.".to_owned());
+        } else {
+            // The table may take half of the screen, and what it means and what helps half of the rest.
+            let rows = (height.saturating_sub(lines.len()) / 2).max(3);
+            let table = table::screen(summary, width, rows, ink);
+            let glosses = Glosses::default().new_in(&table.join("\n"));
+            lines.extend(table);
+            let least_latest = self.latest(width, LEAST_LATEST).len();
+            let room = height.saturating_sub(lines.len() + least_latest + 1);
+            let mut meaning = vec![String::new()];
+            for gloss in glosses {
+                meaning.extend(broken(&gloss, width).lines().map(str::to_owned));
+            }
+            for (nth, line) in broken(&table::first_advice(summary), width)
+                .lines()
+                .enumerate()
+            {
+                meaning.push(match nth {
+                    1 => bold(line.to_owned()),
+                    _ => line.to_owned(),
+                });
+            }
+            if meaning.len() > room {
+                meaning.truncate(room.saturating_sub(1));
+                meaning.push("  ...".to_owned());
+            }
+            lines.extend(meaning);
+        }
+        let room = height.saturating_sub(lines.len() + 1);
+        let shown = self.latest(width, room);
+        if !shown.is_empty() {
+            lines.push(String::new());
+            lines.extend(shown);
+        }
+        lines.truncate(height);
+        lines
+    }
+
+    /// Returns the latest sentences in at most `room` lines, the newest last.
+    fn latest(&self, width: usize, room: usize) -> Vec<String> {
+        let mut shown: Vec<String> = Vec::new();
+        for sentence in self.latest.iter().rev() {
+            let sentence = broken(sentence, width);
+            if shown.len() + sentence.lines().count() > room {
+                break;
+            }
+            shown.splice(0..0, sentence.lines().map(|line| cut(line, width)));
+        }
+        shown
+    }
+}
+
+/// The most sentences that are kept, and the lines of them that what helps leaves free.
+const LATEST: usize = 64;
+const LEAST_LATEST: usize = 4;
+/// The other screen, without a cursor; and back.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l";
+const LEAVE: &[u8] = b"\x1b[?25h\x1b[?1049l";
+const HOME: &str = "\x1b[H";
+const CLEAR_LINE: &str = "\x1b[K";
+const CLEAR_BELOW: &str = "\x1b[J";
+
+#[cfg(test)]
+mod tests {
+    use tinygram_diagnose::{Cost, Kind, Side, Tier};
+    use tinygram_watch::event::{Connection, Reason, Release, Writer};
+    use tinygram_watch::finding::{Facts, Finding, Part};
+    use tinygram_watch::who::Process;
+
+    use super::super::sentence;
+    use super::*;
+
+    /// A stall of `pid`, which serves port 8080.
+    fn stall(pid: u32) -> (Finding, Process) {
+        let connection = Connection {
+            cookie: pid.into(),
+            netns: 1,
+            local: ([10, 0, 0, 1], 8080).into(),
+            remote: ([10, 0, 0, 2], 50_000).into(),
+            mss: 1448,
+            srtt_ns: 0,
+            min_rtt_ns: None,
+        };
+        let writer = Writer {
+            pid,
+            thread: pid,
+            uid: 0,
+            cgroup: 0,
+            comm: "server".into(),
+        };
+        let finding = Finding {
+            kind: Kind::WriteWriteRead,
+            tier: Tier::Certain,
+            part: Part::Sent,
+            connection,
+            side: Side::Server,
+            process: writer,
+            start_ns: 0,
+            cost: Cost::time(40_000_000 + i64::from(pid)),
+            facts: Facts::Held {
+                held: 200,
+                behind: 100,
+                writes: Some(1),
+                reason: Reason::Nagle,
+                release: Release::Ack,
+                path_ns: None,
+                slept: false,
+            },
+            call: None,
+        };
+        let process = Process {
+            pid,
+            name: "a-server-with-a-long-name".into(),
+            script: None,
+            user: "root".into(),
+            container: None,
+            cgroup: None,
+        };
+        (finding, process)
+    }
+
+    #[test]
+    fn the_screen_has_the_table_in_every_size_and_is_never_larger() {
+        let (mut screen, mut summary) = (Screen::default(), Summary::default());
+        for pid in 1..=60 {
+            let (finding, process) = stall(pid);
+            summary.add(&finding, &process);
+            screen.add(sentence::of(&finding, &process));
+        }
+        for size in [(80, 24), (200, 30), (120, 50), (60, 10)] {
+            let lines = screen.lines("tinygram watch, 8 s: asking", &summary, size, Ink::Plain);
+            assert!(lines.len() <= size.1, "{size:?}: {} lines", lines.len());
+            for line in &lines {
+                assert!(line.chars().count() <= size.0, "{size:?}: {line}");
+            }
+            let at = lines.iter().position(|line| line.starts_with("PROCESS"));
+            assert_eq!(at, Some(2), "{lines:#?}");
+            // The costliest is first, and the newest sentence last.
+            assert!(
+                lines[3].starts_with("a-server-with-a-l"),
+                "{lines:#?}"
+            );
+            assert!(
+                lines.iter().any(|line| line.ends_with(" more")),
+                "{lines:#?}"
+            );
+            if size.1 > 20 {
+                let last = lines
+                    .iter()
+                    .rposition(|line| line.contains("long-name[60]"));
+                assert!(last > Some(10), "{lines:#?}");
+                assert!(
+                    lines.iter().any(|line| line.contains("TCP_NODELAY")),
+                    "{lines:#?}"
+                );
+            }
+        }
+    }
+}
