@@ -10,9 +10,9 @@ use crate::flow::connection::{Connection, Witness};
 use crate::flow::ends::Ends;
 use crate::flow::mark::Mark;
 use crate::flow::seen::Seen;
-use crate::verdict::judge::Judge;
+use crate::verdict::evidence::Evidence;
 use crate::verdict::lookalikes::{Lookalike, Tally};
-use crate::verdict::story::Story;
+use crate::verdict::story::{Accused, Story, Suspect};
 
 /// One connection while it lives: what is seen of it, and what becomes of that.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ impl Conversation {
         for from in 0..2 {
             self.flow.was_lost(from, &mut teller);
             if let Some(story) = teller.story {
-                story.drop_unproven(from, &judge(&self.flow, from));
+                story.drop_unproven(from, &evidence(&self.flow, from));
             }
             let mss = self.flow.mss(from);
             if let Some(finding) = findings::tinygram_flood::find(&self.flow, from, mss) {
@@ -85,14 +85,14 @@ impl Conversation {
     pub(crate) fn suspects(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
         let story = self.story.iter();
         let held = story.flat_map(move |story| story.suspects(from));
-        held.map(move |(kind, hold)| {
+        held.map(move |Suspect { kind, hold, .. }| {
             Finding::of_hold(&self.flow, from, *kind, hold, Tier::Possible)
         })
     }
 
     /// Returns what was held though nobody was seen to wait, if it is beyond accident that it was held.
     pub(crate) fn unwatched(&self, from: usize) -> Tally {
-        let is_habit = || judge(&self.flow, from).accident(false) < doubt(false);
+        let is_habit = || evidence(&self.flow, from).accident(false) < doubt(false);
         match &self.story {
             Some(story) if is_habit() => story.unwatched(from),
             _ => Tally::default(),
@@ -103,7 +103,9 @@ impl Conversation {
     pub(crate) fn doubtful(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
         let story = self.story.iter();
         let held = story.flat_map(move |story| story.doubtful(from));
-        held.map(move |(kind, hold)| Finding::of_hold(&self.flow, from, kind, hold, Tier::Possible))
+        held.map(move |(kind, suspect)| {
+            Finding::of_hold(&self.flow, from, kind, &suspect.hold, Tier::Possible)
+        })
     }
 }
 
@@ -122,7 +124,7 @@ impl Witness for Teller<'_> {
                 if let Some(story) = self.story
                     && story.is_open(from)
                 {
-                    story.abandon(from, &judge(flow, from));
+                    story.abandon(from, &evidence(flow, from));
                 }
             }
             seldom => self.saw_more(flow, from, seldom),
@@ -174,17 +176,18 @@ impl Teller<'_> {
     #[inline(never)]
     fn judge_turn(&mut self, flow: &Connection, from: usize, answered_ns: Option<i64>) {
         let peer = &flow.halves[1 - from];
-        let judge = Judge {
+        let evidence = Evidence {
             answered_ns,
             answers_ns: peer.tally.mean_answer_ns(),
             takes_turns: peer.tally.takes_turns(),
             never_unasked: peer.tally.never_unasked(),
             relayed: flow.is_relayed(),
             delays_for_longer: flow.delays_for_longer(from),
-            ..judge(flow, from)
+            ..evidence(flow, from)
         };
-        for (kind, hold, tier) in self.story().resolve(from, &judge) {
-            self.tell(Finding::of_hold(flow, from, kind, &hold, tier));
+        for Accused { suspect, tier } in self.story().resolve(from, &evidence) {
+            let Suspect { kind, hold, .. } = &suspect;
+            self.tell(Finding::of_hold(flow, from, *kind, hold, tier));
         }
     }
 
@@ -198,8 +201,8 @@ impl Teller<'_> {
     }
 }
 
-fn judge(flow: &Connection, from: usize) -> Judge<'_> {
-    Judge::of(&flow.halves[from], flow.halves[1 - from].blur_ns())
+fn evidence(flow: &Connection, from: usize) -> Evidence<'_> {
+    Evidence::of(&flow.halves[from], flow.halves[1 - from].blur_ns())
 }
 
 #[cfg(test)]

@@ -38,4 +38,6 @@ pub use tinygram_stalls::{
     Advice, Case, Cost, Kind, Obstacle, Obstacles, Pieces, Protocol, Side, Tier, Timeout, Verdict,
     recipes,
 };
+pub use verdict::check::{Asked, Check, Effect, Saw};
+pub use verdict::examine::checks;
 pub use verdict::lookalikes::{Event, Lookalike, RuledOut, Tally};

@@ -97,17 +97,25 @@ impl Odds {
     /// loosely as two thirds of the others do had a reason of its own, unless the capture point blurs
     /// as much, or the sender hardly ever leaves its habit.
     pub(crate) fn vouches_for(&self, off_ns: i64, blur_ns: i64) -> bool {
+        bucket(off_ns) <= self.loosest(blur_ns)
+    }
+
+    /// Returns the loosest fit that is one of the habit, in nanoseconds.
+    pub(crate) fn loosest_ns(&self, blur_ns: i64) -> i64 {
+        FINEST_NS << self.loosest(blur_ns)
+    }
+
+    fn loosest(&self, blur_ns: i64) -> usize {
         let mut close = 0;
         let habit = self.hits.iter().position(|&hits| {
             close += hits;
             3 * close >= 2 * self.hits()
         });
         let steady = self.hits() >= 8 * self.misses.max(1);
-        let loosest = habit
+        habit
             .map_or(0, |at| at + 2)
             .max(bucket(blur_ns))
-            .max(if steady { STEADY_WIDTHS } else { 0 });
-        bucket(off_ns) <= loosest
+            .max(if steady { STEADY_WIDTHS } else { 0 })
     }
 
     /// Of four hits and more, three of four were no further off than this.

@@ -1,6 +1,15 @@
 //! Decides what a hold is: a stall of one kind, or one of the lookalikes.
+//!
+//! `checks/` has the questions, a file each; `examine` asks them in their order; `story` knows when
+//! each can be asked. Whatever demotes a hold is a check.
 
-pub(crate) mod judge;
+pub(crate) mod check;
+mod checks;
+pub(crate) mod evidence;
+pub(crate) mod examine;
 pub(crate) mod kinds;
 pub(crate) mod lookalikes;
 pub(crate) mod story;
+
+#[cfg(test)]
+mod tests;

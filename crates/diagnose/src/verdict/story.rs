@@ -4,12 +4,15 @@
 //! turn passes: the peer answers, or the connection is closed behind the segment. A sender that
 //! goes on by its own clock kept nobody waiting.
 
+use super::check::Asked;
+use super::checks::loss;
+use super::evidence::{Evidence, Question, TurnSeen};
+use super::examine::{self, Ruling};
+use super::kinds::small_buffer;
+use super::lookalikes::{Lookalike, RuledOut, Tally};
 use crate::flow::hold::Hold;
 use crate::flow::mark::Mark;
-use crate::verdict::judge::{Judge, Ruling};
-use crate::verdict::kinds::small_buffer;
-use crate::verdict::lookalikes::{Lookalike, RuledOut, Tally};
-use tinygram_stalls::thresholds::{CERTAIN, PUNCTUAL_NS, SAME_FLIGHTS, STREAM_HOLDS, doubt};
+use tinygram_stalls::thresholds::{PUNCTUAL_NS, SAME_FLIGHTS, STREAM_HOLDS};
 use tinygram_stalls::{Kind, Tier};
 
 /// The remarkable part of a connection; most have none.
@@ -30,14 +33,14 @@ struct Direction {
     /// Those that did not fit.
     overflow: Tally,
     /// Accused, but not yet beyond chance.
-    suspects: Vec<(Kind, Hold)>,
+    suspects: Vec<Suspect>,
     /// How long the last tail waited for a timer, how many there were, and how many waited as long as the
     /// one before: a program's disk is not so punctual.
     timer_ns: i64,
     tails: u32,
     punctual: u32,
     /// Never to be more than possible.
-    doubtful: Vec<(Kind, Hold)>,
+    doubtful: Vec<Suspect>,
     /// How often in a row a hold followed a flight of a known size, and those sizes: where buffer and
     /// segments do not go into each other, two take turns.
     same_flight: u32,
@@ -48,6 +51,21 @@ struct Direction {
     unwatched: Tally,
     /// Since when this end advertises a window of zero.
     window_closed: Option<Mark>,
+}
+
+/// A hold that is a stall if nothing else explains it, and what the checks have said of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Suspect {
+    pub(crate) kind: Kind,
+    pub(crate) hold: Hold,
+    pub(crate) asked: Vec<Asked>,
+}
+
+/// A hold that is a stall.
+#[derive(Clone, Debug)]
+pub(crate) struct Accused {
+    pub(crate) suspect: Suspect,
+    pub(crate) tier: Tier,
 }
 
 impl Story {
@@ -102,29 +120,32 @@ impl Story {
     }
 
     /// The sender went on by its own clock: nobody waited.
-    pub(crate) fn abandon(&mut self, from: usize, judge: &Judge<'_>) {
+    pub(crate) fn abandon(&mut self, from: usize, evidence: &Evidence<'_>) {
         let direction = &mut self.directions[from];
         if direction.pending.is_empty() {
             return;
         }
         let streaming = late(&direction.pending) >= STREAM_HOLDS;
-        let kind = match streaming {
+        let went_on = match streaming {
             true => Lookalike::PeriodicSender,
             false => Lookalike::NobodyWaited,
         };
         let holds = std::mem::take(&mut direction.pending);
         direction.end_turn(&holds);
+        let turn = TurnSeen::default();
         for hold in holds {
-            let kind = match judge.ruling(&hold) {
+            let question = evidence.question(&turn, &hold);
+            let ruling = examine::of_a_hold(&question, &mut Vec::new());
+            let kind = match ruling {
                 Ruling::RuledOut(Lookalike::NobodyWaited | Lookalike::PeriodicSender)
-                | Ruling::Accused(_)
-                | Ruling::Suspected(_) => {
+                | Ruling::Accused
+                | Ruling::Suspected => {
                     direction.unwatched.add(hold.held.frame, cost_ns(&hold));
-                    kind
+                    went_on
                 }
                 Ruling::RuledOut(kind) => kind,
             };
-            let kind = match judge.may_be_loss(&hold) {
+            let kind = match loss::is(evidence, &hold) {
                 true => Lookalike::Loss,
                 false => kind,
             };
@@ -134,117 +155,66 @@ impl Story {
     }
 
     /// Judges the holds of a turn that has passed; gives those beyond reasonable doubt.
-    pub(crate) fn resolve(&mut self, from: usize, judge: &Judge<'_>) -> Vec<(Kind, Hold, Tier)> {
+    pub(crate) fn resolve(&mut self, from: usize, evidence: &Evidence<'_>) -> Vec<Accused> {
         let direction = &mut self.directions[from];
         let mut holds = std::mem::take(&mut direction.pending);
         for hold in &mut holds {
-            hold.more_ready &= judge.half.marks_pushes;
+            hold.more_ready &= evidence.half.marks_pushes;
             hold.chained |= hold.release.is_some()
-                && judge
+                && evidence
                     .half
                     .goes_by_its_acks(hold.flight, hold.held_len, hold.mss);
         }
-        let steady = direction.same_flight >= SAME_FLIGHTS;
-        let bulk = direction.is_bulk(&holds);
-        direction.was_bulk |= bulk;
-        if judge.answered_ns.is_some() {
-            direction.end_turn(&holds);
-        }
-        let punctual = direction.is_punctual();
-        let streaming = late(&holds) >= STREAM_HOLDS && !steady;
-        let overflown = direction.overflow.count > 0;
-        direction.drop_overflow(&mut self.ruled_out);
-        let accident = [false, true].map(|prompt| judge.accident(prompt));
-        let sure = |(kind, hold): &(Kind, Hold)| {
-            (!judge.may_be_loss(hold) || judge.delays_for_longer)
-                && (hold.more_ready || accident[usize::from(hold.prompt)] < doubt(hold.prompt))
-                && (bulk || *kind != Kind::SmallBuffer)
-                && (punctual || hold.more_ready || *kind != Kind::CorkHeld)
-                && (hold.release.is_none()
-                    || hold.more_ready
-                    || (judge.vouches_for(hold.prompt, hold.off_ns)
-                        && judge.left_upon_release(hold)
-                        && (*kind == Kind::SmallBuffer || judge.left_at_once(hold))))
-        };
-        let (suspects, doubtful) = (&mut direction.suspects, &mut direction.doubtful);
-        let mut accepted: Vec<_> = suspects.extract_if(.., |suspect| sure(suspect)).collect();
-        let by_a_clock = judge.half.tally.self_clocked > 0 || holds.iter().any(|hold| hold.grew);
-        let last = holds.len().saturating_sub(1);
+        let turn = direction.turn_seen(&holds, evidence);
+        direction.was_bulk |= turn.bulk;
         // The frame of the last segment that a buffer held.
-        let mut held_by_buffer = match (overflown, holds.last()) {
-            (true, Some(hold)) => Some(hold.trigger.frame),
+        let mut held_by_buffer = match (direction.overflow.count, holds.last()) {
+            (1.., Some(hold)) => Some(hold.trigger.frame),
             _ => None,
         };
+        direction.drop_overflow(&mut self.ruled_out);
+        let mut accepted = direction.reconsider(evidence, &turn);
+        let last = holds.len().saturating_sub(1);
         for (at, hold) in holds.into_iter().enumerate() {
-            // What ends a stream and is answered was waited for, whatever became of the rest.
-            let streams =
-                streaming && !hold.chained && !(at == last && judge.answered_at_once(&hold));
-            let ruling = match (judge.ruling(&hold), streams) {
-                (Ruling::RuledOut(kind), _) => Ruling::RuledOut(kind),
-                (_, true) => Ruling::RuledOut(Lookalike::PeriodicSender),
-                (ruling, _) => ruling,
+            let question = Question {
+                is_last: at == last,
+                ..evidence.question(&turn, &hold)
             };
-            // Whoever pauses by a clock of its own writes reports; a stream that never does is awaited.
-            let ruling = match ruling {
-                Ruling::Accused(_) | Ruling::Suspected(_)
-                    if bulk
-                        && by_a_clock
-                        && judge.answered_ns.is_none()
-                        && !judge.half.was_asked() =>
-                {
-                    Ruling::RuledOut(Lookalike::NobodyWaited)
-                }
-                Ruling::Accused(kind) if hold.same_stamp || hold.may_be_full => {
-                    Ruling::Suspected(kind)
-                }
-                ruling => ruling,
-            };
-            let accused = match ruling {
-                Ruling::RuledOut(kind) => {
-                    if matches!(kind, Lookalike::NobodyWaited | Lookalike::PeriodicSender) {
-                        direction.unwatched.add(hold.held.frame, cost_ns(&hold));
-                    }
-                    self.ruled_out.add(kind, hold.held.frame, cost_ns(&hold));
+            let mut asked = Vec::new();
+            let ruling = examine::of_a_turn(&question, &mut asked);
+            let (ruling, kind) = match (ruling, question.kind) {
+                (Ruling::RuledOut(lookalike), _) => {
+                    direction.rule_out(lookalike, &hold, &mut self.ruled_out);
                     continue;
                 }
-                Ruling::Suspected(kind) => {
-                    if doubtful.len() < SUSPECT_LIMIT {
-                        doubtful.push((kind, hold));
-                    }
-                    continue;
-                }
-                // While a buffer's pieces change, one of them is of no size that a buffer has.
-                Ruling::Accused(_)
-                    if bulk
-                        && (small_buffer::leaves_a_short_one(&hold)
-                            || held_by_buffer == Some(hold.trigger.frame)) =>
-                {
-                    held_by_buffer = Some(hold.held.frame);
-                    (Kind::SmallBuffer, hold)
-                }
-                Ruling::Accused(kind) => (kind, hold),
+                // What no kind explains is ruled out.
+                (_, None) => continue,
+                (ruling, Some(kind)) => (ruling, kind),
             };
-            if sure(&accused) {
-                accepted.push(accused);
-            } else if suspects.len() < SUSPECT_LIMIT {
-                suspects.push(accused);
+            let mut suspect = Suspect { kind, hold, asked };
+            if ruling == Ruling::Suspected {
+                keep(suspect, &mut direction.doubtful);
+                continue;
+            }
+            // While a buffer's pieces change, one of them is of no size that a buffer has.
+            if turn.bulk
+                && (small_buffer::leaves_a_short_one(&suspect.hold)
+                    || held_by_buffer == Some(suspect.hold.trigger.frame))
+            {
+                held_by_buffer = Some(suspect.hold.held.frame);
+                suspect.kind = Kind::SmallBuffer;
+            }
+            match suspect.is_beyond_doubt(evidence, &turn) {
+                true => accepted.push(suspect),
+                false => keep(suspect, &mut direction.suspects),
             }
         }
-        let tier = |hold: &Hold| match accident[usize::from(hold.prompt)] < CERTAIN {
-            true => Tier::Certain,
-            false => Tier::Likely,
-        };
-        accepted
-            .into_iter()
-            .map(|(kind, hold)| {
-                let tier = tier(&hold);
-                (kind, hold, tier)
-            })
-            .collect()
+        let accuse = |suspect: Suspect| suspect.accuse(evidence, &turn);
+        accepted.into_iter().map(accuse).collect()
     }
 
     /// Those of a direction that stayed suspects.
-    pub(crate) fn suspects(&self, from: usize) -> &[(Kind, Hold)] {
+    pub(crate) fn suspects(&self, from: usize) -> &[Suspect] {
         &self.directions[from].suspects
     }
 
@@ -253,40 +223,47 @@ impl Story {
         self.directions[from].unwatched
     }
 
-    /// Those of a direction that fit and lack what would make them more than possible. Beside a
-    /// buffer's flights they are that buffer's, too.
-    pub(crate) fn doubtful(&self, from: usize) -> impl Iterator<Item = (Kind, &Hold)> {
+    /// Those of a direction that fit and lack what would make them more than possible, each with its
+    /// kind. Beside a buffer's flights they are that buffer's, too.
+    pub(crate) fn doubtful(&self, from: usize) -> impl Iterator<Item = (Kind, &Suspect)> {
         let direction = &self.directions[from];
-        direction.doubtful.iter().map(|(kind, hold)| {
-            let buffers = direction.was_bulk && small_buffer::leaves_a_short_one(hold);
-            (if buffers { Kind::SmallBuffer } else { *kind }, hold)
+        direction.doubtful.iter().map(|suspect| {
+            let buffers = direction.was_bulk && small_buffer::leaves_a_short_one(&suspect.hold);
+            (
+                if buffers {
+                    Kind::SmallBuffer
+                } else {
+                    suspect.kind
+                },
+                suspect,
+            )
         })
     }
 
-    /// Where nothing shows that what was sent again had arrived before, it was lost. And what all that was seen of
-    /// the path does not account for had another reason.
-    pub(crate) fn drop_unproven(&mut self, from: usize, judge: &Judge<'_>) {
+    /// Nothing more will come. Where nothing shows that what was sent again had arrived before, it was lost. What all
+    /// that was seen of the path does not account for had another reason. And what left as slowly as a relay's stays
+    /// possible.
+    pub(crate) fn drop_unproven(&mut self, from: usize, evidence: &Evidence<'_>) {
+        let direction = &mut self.directions[from];
+        let turn = direction.at_the_end(evidence);
         let Direction {
             suspects, doubtful, ..
-        } = &mut self.directions[from];
-        let other = |hold: &Hold| match judge.may_be_loss(hold) {
-            true => Some(Lookalike::Loss),
-            false if !judge.left_upon_release(hold) => Some(Lookalike::ThinkTime),
-            false => None,
-        };
-        for held in [&mut *suspects, &mut *doubtful] {
-            held.retain(|(_, hold)| {
-                let other = other(hold);
-                if let Some(kind) = other {
-                    self.ruled_out.add(kind, hold.held.frame, cost_ns(hold));
+        } = direction;
+        let mut slow = Vec::new();
+        for (held, are_suspects) in [(&mut *suspects, true), (&mut *doubtful, false)] {
+            for mut suspect in std::mem::take(held) {
+                let ruling = suspect.finally(evidence, &turn);
+                match ruling {
+                    Ruling::RuledOut(kind) => {
+                        let hold = &suspect.hold;
+                        self.ruled_out.add(kind, hold.held.frame, cost_ns(hold));
+                    }
+                    Ruling::Suspected if are_suspects => slow.push(suspect),
+                    _ => held.push(suspect),
                 }
-                other.is_none()
-            });
+            }
         }
-        let as_slow_as_a_relay = |(kind, hold): &mut (Kind, Hold)| {
-            *kind != Kind::SmallBuffer && !judge.left_at_once(hold)
-        };
-        doubtful.extend(suspects.extract_if(.., as_slow_as_a_relay));
+        doubtful.extend(slow);
     }
 
     pub(crate) fn count(&mut self, kind: Kind, cost_ns: i64) {
@@ -317,7 +294,85 @@ impl Story {
     }
 }
 
+impl Suspect {
+    /// Returns whether all that the rest of the connection could answer is answered.
+    fn is_beyond_doubt(&mut self, evidence: &Evidence<'_>, turn: &TurnSeen) -> bool {
+        let question = Question {
+            kind: Some(self.kind),
+            ..evidence.question(turn, &self.hold)
+        };
+        examine::is_beyond_doubt(&question, &mut self.asked)
+    }
+
+    fn finally(&mut self, evidence: &Evidence<'_>, turn: &TurnSeen) -> Ruling {
+        let question = Question {
+            kind: Some(self.kind),
+            ..evidence.question(turn, &self.hold)
+        };
+        examine::finally(&question, &mut self.asked)
+    }
+
+    fn accuse(mut self, evidence: &Evidence<'_>, turn: &TurnSeen) -> Accused {
+        let question = evidence.question(turn, &self.hold);
+        let tier = match examine::is_certain(&question, &mut self.asked) {
+            true => Tier::Certain,
+            false => Tier::Likely,
+        };
+        Accused {
+            suspect: self,
+            tier,
+        }
+    }
+}
+
+/// Keeps a suspect as long as there is room.
+fn keep(suspect: Suspect, among: &mut Vec<Suspect>) {
+    if among.len() < SUSPECT_LIMIT {
+        among.push(suspect);
+    }
+}
+
 impl Direction {
+    /// Returns what was seen of a turn that has passed, and begins the next.
+    fn turn_seen(&mut self, holds: &[Hold], evidence: &Evidence<'_>) -> TurnSeen {
+        let steady = self.same_flight >= SAME_FLIGHTS;
+        let by_a_clock = evidence.half.tally.self_clocked > 0 || holds.iter().any(|hold| hold.grew);
+        let turn = TurnSeen {
+            streams: late(holds) >= STREAM_HOLDS && !steady,
+            bulk: self.is_bulk(holds),
+            by_a_clock,
+            punctual: self.is_punctual(),
+            accident: [false, true].map(|prompt| evidence.accident(prompt)),
+        };
+        if evidence.answered_ns.is_some() {
+            self.end_turn(holds);
+        }
+        turn
+    }
+
+    /// Returns what was seen when the connection ended.
+    fn at_the_end(&self, evidence: &Evidence<'_>) -> TurnSeen {
+        TurnSeen {
+            bulk: self.was_bulk,
+            punctual: self.is_punctual(),
+            accident: [false, true].map(|prompt| evidence.accident(prompt)),
+            ..TurnSeen::default()
+        }
+    }
+
+    /// Returns the suspects that what was seen since puts beyond doubt.
+    fn reconsider(&mut self, evidence: &Evidence<'_>, turn: &TurnSeen) -> Vec<Suspect> {
+        let sure = |suspect: &mut Suspect| suspect.is_beyond_doubt(evidence, turn);
+        self.suspects.extract_if(.., sure).collect()
+    }
+
+    fn rule_out(&mut self, kind: Lookalike, hold: &Hold, ruled_out: &mut RuledOut) {
+        if matches!(kind, Lookalike::NobodyWaited | Lookalike::PeriodicSender) {
+            self.unwatched.add(hold.held.frame, cost_ns(hold));
+        }
+        ruled_out.add(kind, hold.held.frame, cost_ns(hold));
+    }
+
     /// Flights of one size again and again, or one after the other upon prompt ACKs, are a buffer's.
     fn is_bulk(&self, holds: &[Hold]) -> bool {
         self.same_flight >= SAME_FLIGHTS || holds.iter().any(|hold| hold.chained)

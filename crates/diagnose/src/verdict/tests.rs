@@ -1,10 +1,16 @@
 //! What becomes of a hold, at the bounds that the judge documents.
 
-use super::*;
+use super::checks::{at_once, loss, upon_release};
+use super::evidence::{Evidence, TurnSeen};
+use super::examine::{self, Ruling};
+use super::lookalikes::Lookalike;
 use crate::findings::tests::hold;
-use crate::flow::half::Resent;
 use crate::flow::half::tests::{changed, opened_with};
+use crate::flow::half::{Half, Resent, Turn};
+use crate::flow::hold::Hold;
 use crate::flow::mark::Mark;
+use tinygram_stalls::Kind;
+use tinygram_stalls::thresholds::is_on_timer;
 
 const MS: i64 = 1_000_000;
 
@@ -17,8 +23,8 @@ fn behind(way_ms: u32) -> Half {
     })
 }
 
-fn judge(half: &Half) -> Judge<'_> {
-    Judge {
+fn evidence(half: &Half) -> Evidence<'_> {
+    Evidence {
         half,
         blur_ns: 0,
         answered_ns: Some(1000 * MS),
@@ -30,15 +36,25 @@ fn judge(half: &Half) -> Judge<'_> {
     }
 }
 
+/// Returns what becomes of a hold, and its kind.
+fn ruling(evidence: &Evidence<'_>, hold: &Hold) -> (Ruling, Option<Kind>) {
+    let turn = TurnSeen::default();
+    let question = evidence.question(&turn, hold);
+    let ruling = examine::of_a_turn(&question, &mut Vec::new());
+    (ruling, question.kind)
+}
+
 /// Returns what is said of an ACK that took so long.
 fn said(half: &Half, ack_wait_ns: i64) -> String {
     let hold = Hold {
         ack_wait_ns,
         ..hold()
     };
-    match judge(half).ruling(&hold) {
-        Ruling::Accused(kind) => format!("accused: {kind}"),
-        Ruling::Suspected(kind) => format!("suspected: {kind}"),
+    let (ruling, kind) = ruling(&evidence(half), &hold);
+    let kind = kind.map_or("nothing", Kind::name);
+    match ruling {
+        Ruling::Accused => format!("accused: {kind}"),
+        Ruling::Suspected => format!("suspected: {kind}"),
         Ruling::RuledOut(lookalike) => lookalike.name().to_owned(),
     }
 }
@@ -90,7 +106,7 @@ fn what_the_link_takes_for_the_flight_is_no_delay() {
             ..hold()
         };
         matches!(
-            judge(&half).ruling(&hold),
+            ruling(&evidence(&half), &hold).0,
             Ruling::RuledOut(Lookalike::SlowLink)
         )
     };
@@ -148,7 +164,7 @@ fn a_receivers_own_timer_is_known_by_its_other_late_acks() {
         })
     };
     let own = |half: &Half, ack_wait_ns| {
-        judge(half).on_own_timer(&Hold {
+        evidence(half).on_own_timer(&Hold {
             ack_wait_ns,
             ..hold()
         })
@@ -162,7 +178,7 @@ fn a_receivers_own_timer_is_known_by_its_other_late_acks() {
 /// Who holds would not have sent what defied, and who goes on by a clock kept nobody waiting.
 #[test]
 fn who_does_not_hold_and_who_goes_on_alone_is_not_accused() {
-    let ruled = |half: &Half, hold: &Hold| match judge(half).ruling(hold) {
+    let ruled = |half: &Half, hold: &Hold| match ruling(&evidence(half), hold).0 {
         Ruling::RuledOut(lookalike) => Some(lookalike),
         _ => None,
     };
@@ -197,12 +213,12 @@ fn who_does_not_hold_and_who_goes_on_alone_is_not_accused() {
         ruled(&clocked(6, 3), &hold()),
         Some(Lookalike::PeriodicSender)
     );
-    let relayed = Judge {
+    let relayed = Evidence {
         relayed: true,
-        ..judge(&half)
+        ..evidence(&half)
     };
     assert!(matches!(
-        relayed.ruling(&hold()),
+        ruling(&relayed, &hold()).0,
         Ruling::RuledOut(Lookalike::Relay)
     ));
 }
@@ -213,25 +229,25 @@ fn who_does_not_hold_and_who_goes_on_alone_is_not_accused() {
 fn an_answer_at_once_answers_the_segment_before_it() {
     let at_once = |way_us: u32, answers_ns, after_ns| {
         let half = changed(Half::default(), |half| half.handshake_ns = way_us * 1000);
-        let judge = Judge {
+        let evidence = Evidence {
             answered_ns: Some(40 * MS + after_ns),
             answers_ns,
-            ..judge(&half)
+            ..evidence(&half)
         };
         let held = Mark {
             frame: 3,
             time_ns: 40 * MS,
         };
-        judge.answered_at_once(&Hold { held, ..hold() })
+        evidence.answered_at_once(&Hold { held, ..hold() })
     };
     assert!(at_once(0, 0, 5 * MS - 1) && !at_once(0, 0, 5 * MS));
     assert!(at_once(2000, 0, 8 * MS - 1) && !at_once(2000, 0, 8 * MS));
     assert!(at_once(2000, 20 * MS, 32 * MS - 1) && !at_once(2000, 20 * MS, 32 * MS));
     assert!(at_once(0, 400 * MS, 500 * MS - 1) && !at_once(0, 400 * MS, 500 * MS));
     let half = Half::default();
-    let unanswered = Judge {
+    let unanswered = Evidence {
         answered_ns: None,
-        ..judge(&half)
+        ..evidence(&half)
     };
     assert!(!unanswered.answered_at_once(&hold()));
     let clocked = changed(behind(1), |half| half.turn = Turn::SelfClocked);
@@ -248,10 +264,15 @@ fn what_no_kind_explains_is_the_windows_or_nobodys() {
         fresh: false,
         ..hold()
     };
-    let ruled = |room| match judge(&half).ruling(&Hold {
-        room,
-        ..full.clone()
-    }) {
+    let ruled = |room| match ruling(
+        &evidence(&half),
+        &Hold {
+            room,
+            ..full.clone()
+        },
+    )
+    .0
+    {
         Ruling::RuledOut(lookalike) => lookalike,
         _ => panic!("no kind"),
     };
@@ -274,12 +295,15 @@ fn what_was_sent_again_may_have_been_lost() {
             after_ns: after_ms * MS,
             needlessly,
         };
-        judge(half).may_be_loss(&Hold {
-            resent: Some(resent),
-            ..hold()
-        })
+        loss::is(
+            &evidence(half),
+            &Hold {
+                resent: Some(resent),
+                ..hold()
+            },
+        )
     };
-    assert!(!judge(&half(3)).may_be_loss(&hold()));
+    assert!(!loss::is(&evidence(&half(3)), &hold()));
     assert!(lost(&half(3), false, 200));
     assert!(!lost(&half(3), true, 540) && lost(&half(3), true, 541));
     assert!(!lost(&half(2), true, 541));
@@ -301,7 +325,7 @@ fn what_was_held_leaves_upon_its_release() {
             ack_wait_ns: 36 * MS,
             ..hold()
         };
-        Judge::of(half, blur_ns).left_upon_release(&hold)
+        upon_release::is(&Evidence::of(half, blur_ns), &hold)
     };
     assert!(left(&half, 240, 0) && !left(&half, 241, 0));
     assert!(left(&half, 600, 200_000) && !left(&half, 601, 200_000));
@@ -327,7 +351,7 @@ fn what_was_held_leaves_upon_its_release() {
         ack_wait_ns: 200 * MS,
         ..hold()
     };
-    let left_long = |late_us| Judge::of(&half, 0).left_upon_release(&long(late_us));
+    let left_long = |late_us| upon_release::is(&Evidence::of(&half, 0), &long(late_us));
     assert!(left_long(1000) && !left_long(1001));
     let ready = Hold {
         reaction_ns: 9 * MS,
@@ -335,7 +359,7 @@ fn what_was_held_leaves_upon_its_release() {
         more_ready: true,
         ..hold()
     };
-    assert!(Judge::of(&half, 0).left_upon_release(&ready));
+    assert!(upon_release::is(&Evidence::of(&half, 0), &ready));
 }
 
 /// Beside the sender: within 90 us after the ACK and twice the way, or three times what the capture point blurs, unless
@@ -351,11 +375,11 @@ fn a_kernel_beside_the_capture_point_lets_go_at_once() {
         prompt: false,
         ..hold()
     };
-    let left = |half: &Half, hold: &Hold| Judge::of(half, 0).left_at_once(hold);
+    let left = |half: &Half, hold: &Hold| at_once::is(&Evidence::of(half, 0), hold);
     assert!(left(&half, &after(Some(0), 90)) && !left(&half, &after(Some(0), 91)));
     assert!(left(&half, &after(Some(40), 170)) && !left(&half, &after(Some(40), 171)));
     assert!(left(&half, &after(Some(41), 900)) && left(&half, &after(None, 900)));
-    let blurred = |us| Judge::of(&half, 50_000).left_at_once(&after(Some(0), us));
+    let blurred = |us| at_once::is(&Evidence::of(&half, 50_000), &after(Some(0), us));
     assert!(blurred(150) && !blurred(151));
     let slow = after(Some(0), 200);
     let ready = Hold {
@@ -376,4 +400,23 @@ fn a_kernel_beside_the_capture_point_lets_go_at_once() {
     };
     assert!(left(&habit(3), &slow));
     assert!(!left(&habit(2), &after(Some(0), 10)));
+}
+
+/// Each check has a file of its name, asks a question, and says what either answer means.
+#[test]
+fn every_check_is_a_file_and_a_question() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/verdict/checks");
+    let files: std::collections::BTreeSet<String> = std::fs::read_dir(folder)
+        .expect("the checks")
+        .filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_str()?.replace('_', "-")))
+        .filter(|name| name != "mod")
+        .collect();
+    let names = examine::checks()
+        .map(|check| check.name.to_owned())
+        .collect();
+    assert_eq!(files, names);
+    for check in examine::checks() {
+        assert!(check.asks.ends_with('?'), "{}", check.name);
+        assert_ne!(check.passed, check.failed, "{}", check.name);
+    }
 }

@@ -1,44 +1,32 @@
-//! Pauses that look like a stall of small segments and are not; one file per kind.
+//! Pauses that look like a stall of small segments and are not.
 //!
 //! They are told apart so that nobody is falsely accused. They are counted per connection, with the
 //! time they took, because whoever looks into a slow service wants to know it.
 
-mod late_ack;
-mod loss;
-mod nobody_waited;
-mod not_holding;
-mod periodic_sender;
-mod relay;
-mod round_trip;
-mod slow_link;
-mod think_time;
-mod uncorroborated;
-mod zero_window;
-
 /// What a pause turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lookalike {
-    /// See [`periodic_sender`].
+    /// Data written on a clock: segments are really held, but neither writer nor reader waits for them.
     PeriodicSender,
-    /// See [`nobody_waited`].
+    /// One or two held segments after which the sender went on by itself.
     NobodyWaited,
-    /// See [`think_time`].
+    /// The application took its time, and a late ACK happened to come meanwhile.
     ThinkTime,
-    /// See [`zero_window`].
+    /// The receiver's window was full: flow control, not a policy on small segments.
     ZeroWindow,
-    /// See [`loss`].
+    /// A segment was sent again.
     Loss,
-    /// See [`late_ack`].
+    /// Every ACK is late, also those that no receiver may delay: a middlebox, a VPN or a slow path.
     LateAck,
-    /// See [`round_trip`].
+    /// The segment waited for an ACK that came as fast as the path allows.
     RoundTrip,
-    /// See [`uncorroborated`].
+    /// A single event that fits, seen from a place on the path where an accident would fit as well.
     Uncorroborated,
-    /// See [`slow_link`].
+    /// The bytes took that long to cross a slow link; nobody delayed their ACK.
     SlowLink,
-    /// See [`relay`].
+    /// A relay in the capturing host, for example a VPN's, reads, sends and waits for itself.
     Relay,
-    /// See [`not_holding`].
+    /// The sender does not hold: its last flight had small segments behind unacknowledged small ones.
     NotHolding,
 }
 
@@ -60,21 +48,51 @@ impl Lookalike {
 
     fn text(self) -> (&'static str, &'static str) {
         match self {
-            Self::PeriodicSender => (periodic_sender::NAME, periodic_sender::REASON),
-            Self::NobodyWaited => (nobody_waited::NAME, nobody_waited::REASON),
-            Self::ThinkTime => (think_time::NAME, think_time::REASON),
-            Self::ZeroWindow => (zero_window::NAME, zero_window::REASON),
-            Self::Loss => (loss::NAME, loss::REASON),
-            Self::LateAck => (late_ack::NAME, late_ack::REASON),
-            Self::RoundTrip => (round_trip::NAME, round_trip::REASON),
-            Self::Uncorroborated => (uncorroborated::NAME, uncorroborated::REASON),
-            Self::SlowLink => (slow_link::NAME, slow_link::REASON),
-            Self::Relay => (relay::NAME, relay::REASON),
-            Self::NotHolding => (not_holding::NAME, not_holding::REASON),
+            Self::PeriodicSender => (
+                "periodic-sender",
+                "the sender writes on its own clock and the peer never answers it, so nobody waits for a held segment",
+            ),
+            Self::NobodyWaited => (
+                "nobody-waited",
+                "the segment left upon a late ACK, but the sender went on by itself and the peer did not answer it",
+            ),
+            Self::ThinkTime => (
+                "think-time",
+                "the data left at a time of its own and not upon the late ACK: the application produced it later",
+            ),
+            Self::ZeroWindow => (
+                "zero-window",
+                "the receiver advertised too small a window; its application did not read",
+            ),
+            Self::Loss => ("loss", "data was lost or reordered and sent again"),
+            Self::LateAck => (
+                "late-ack",
+                "ACKs that no receiver delays were as late: the path or a middlebox is slow, not a delayed-ACK timer",
+            ),
+            Self::RoundTrip => (
+                "round-trip",
+                "the ACK came as fast as the path allows: one round trip, no delayed-ACK timer",
+            ),
+            Self::Uncorroborated => (
+                "uncorroborated",
+                "fits a stall, but rests on round-trip arithmetic far from the sender and was not seen often enough to exclude chance",
+            ),
+            Self::SlowLink => (
+                "slow-link",
+                "the ACK came as soon as a link of that speed had carried the bytes: serialisation, no delayed-ACK timer",
+            ),
+            Self::Relay => (
+                "relay",
+                "a relay stands between: a public address answers from inside the capturing host, so the ends' own segments were not seen",
+            ),
+            Self::NotHolding => (
+                "not-holding",
+                "the sender had just sent small segments while small ones were unacknowledged, so it does not hold any: the data was not there yet",
+            ),
         }
     }
 
-    /// Returns the name in JSON and in tables, which is also the file's name.
+    /// Returns the name in JSON and in tables, for example `think-time`.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.text().0

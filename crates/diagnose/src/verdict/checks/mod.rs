@@ -1,0 +1,28 @@
+//! The checks: one file each, with its question, its effect and its origin. `examine.rs` asks them in their order.
+
+pub(crate) mod at_once;
+pub(crate) mod awaited_blocks;
+pub(crate) mod certainty;
+pub(crate) mod chance;
+pub(crate) mod corked;
+pub(crate) mod corroborated;
+pub(crate) mod delayed_ack;
+pub(crate) mod habit;
+pub(crate) mod known_kind;
+pub(crate) mod link_speed;
+pub(crate) mod loss;
+pub(crate) mod open_window;
+pub(crate) mod own_clock;
+pub(crate) mod own_stamp;
+pub(crate) mod own_turn;
+pub(crate) mod path_measured;
+pub(crate) mod prompt_acks;
+pub(crate) mod punctual;
+pub(crate) mod relay;
+pub(crate) mod round_trip;
+pub(crate) mod same_flights;
+pub(crate) mod sender_holds;
+pub(crate) mod short;
+pub(crate) mod shorter_path;
+pub(crate) mod stream;
+pub(crate) mod upon_release;

@@ -1,0 +1,155 @@
+//! Asks the checks, in their order.
+
+use super::check::{Answer, Asked, Check, Effect};
+use super::checks::{
+    at_once, awaited_blocks, certainty, chance, corked, corroborated, delayed_ack, habit,
+    known_kind, link_speed, loss, open_window, own_clock, own_stamp, own_turn, path_measured,
+    prompt_acks, punctual, relay, round_trip, same_flights, sender_holds, short, shorter_path,
+    stream, upon_release,
+};
+use super::evidence::Question;
+use super::lookalikes::Lookalike;
+
+/// A check with its question.
+struct Rule {
+    check: &'static Check,
+    ask: fn(&Question<'_>) -> Answer,
+}
+
+macro_rules! rules {
+    ($($check:ident),+ $(,)?) => {
+        &[$(Rule { check: &$check::CHECK, ask: $check::ask }),+]
+    };
+}
+
+/// Asked of every hold, once its turn passes or its sender goes on. The first that is not passed
+/// rules it out.
+static OF_A_HOLD: &[Rule] = rules![
+    relay,
+    delayed_ack,
+    link_speed,
+    prompt_acks,
+    shorter_path,
+    round_trip,
+    sender_holds,
+    own_turn,
+    own_clock,
+    open_window,
+    known_kind,
+];
+
+/// Asked of what is left once the peer has answered, or the connection is closed.
+static OF_A_TURN: &[Rule] = rules![
+    stream,
+    awaited_blocks,
+    corked,
+    path_measured,
+    own_stamp,
+    short
+];
+
+/// Asked of what is left, and again whenever a turn of the same connection passes: what comes later
+/// may answer them.
+static OPEN: &[Rule] = rules![
+    loss,
+    chance,
+    same_flights,
+    punctual,
+    habit,
+    upon_release,
+    at_once
+];
+
+/// Asked of what is accused.
+static OF_AN_ACCUSATION: &[Rule] = rules![certainty];
+
+/// Returns all checks, in the order in which they are asked.
+pub fn checks() -> impl Iterator<Item = &'static Check> {
+    let tables = [OF_A_HOLD, OF_A_TURN, OPEN, OF_AN_ACCUSATION];
+    let asked = tables.into_iter().flatten().map(|rule| rule.check);
+    asked.chain([&corroborated::CHECK])
+}
+
+/// What becomes of a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ruling {
+    Accused,
+    /// It fits, and something that would have to be known is not.
+    Suspected,
+    RuledOut(Lookalike),
+}
+
+/// Asks what is asked of every hold; notes the answers.
+pub(crate) fn of_a_hold(question: &Question<'_>, asked: &mut Vec<Asked>) -> Ruling {
+    ask(OF_A_HOLD, question, asked)
+}
+
+/// Asks what is asked of every hold, and what is asked once its turn has passed; notes the answers.
+pub(crate) fn of_a_turn(question: &Question<'_>, asked: &mut Vec<Asked>) -> Ruling {
+    match ask(OF_A_HOLD, question, asked) {
+        Ruling::RuledOut(lookalike) => Ruling::RuledOut(lookalike),
+        ruling => match (ruling, ask(OF_A_TURN, question, asked)) {
+            (Ruling::Suspected, Ruling::Accused) => Ruling::Suspected,
+            (_, ruling) => ruling,
+        },
+    }
+}
+
+/// Asks what the rest of the connection may still answer; notes the answers. Returns true if all is
+/// answered.
+pub(crate) fn is_beyond_doubt(question: &Question<'_>, asked: &mut Vec<Asked>) -> bool {
+    ask(OPEN, question, asked) == Ruling::Accused
+}
+
+/// Asks the same when nothing more will come. What fails is bounded for good.
+pub(crate) fn finally(question: &Question<'_>, asked: &mut Vec<Asked>) -> Ruling {
+    for rule in OPEN {
+        note(rule.check, (rule.ask)(question), asked);
+    }
+    let failed = |wanted: fn(&Effect) -> bool| {
+        let open = |one: &&Asked| OPEN.iter().any(|rule| std::ptr::eq(rule.check, one.check));
+        let failed = asked.iter().filter(|one| !one.passed).filter(open);
+        failed.map(|one| one.check.effect).find(wanted)
+    };
+    match failed(|effect| matches!(effect, Effect::RulesOut(_))) {
+        Some(Effect::RulesOut(lookalike)) => Ruling::RuledOut(lookalike),
+        _ if failed(|effect| *effect == Effect::AtMostPossible).is_some() => Ruling::Suspected,
+        _ => Ruling::Accused,
+    }
+}
+
+/// Returns whether an accident is excluded; notes the answer.
+pub(crate) fn is_certain(question: &Question<'_>, asked: &mut Vec<Asked>) -> bool {
+    ask(OF_AN_ACCUSATION, question, asked) == Ruling::Accused
+}
+
+/// Asks the rules in their order. Stops at the first that rules the hold out.
+fn ask(rules: &[Rule], question: &Question<'_>, asked: &mut Vec<Asked>) -> Ruling {
+    let mut ruling = Ruling::Accused;
+    for rule in rules {
+        let answer = (rule.ask)(question);
+        note(rule.check, answer, asked);
+        match (answer, rule.check.effect) {
+            (Answer::Failed(_), Effect::RulesOut(lookalike)) => {
+                return Ruling::RuledOut(lookalike);
+            }
+            (Answer::Failed(_), _) => ruling = Ruling::Suspected,
+            _ => {}
+        }
+    }
+    ruling
+}
+
+/// Notes an answer in the place of an earlier one.
+fn note(check: &'static Check, answer: Answer, asked: &mut Vec<Asked>) {
+    let (passed, saw) = match answer {
+        Answer::NotAsked => return,
+        Answer::Passed(saw) => (true, saw),
+        Answer::Failed(saw) => (false, saw),
+    };
+    let answered = Asked { check, passed, saw };
+    match asked.iter_mut().find(|one| std::ptr::eq(one.check, check)) {
+        Some(one) => *one = answered,
+        None => asked.push(answered),
+    }
+}
