@@ -30,8 +30,9 @@ impl Connection {
         self.watch(now);
     }
 
-    /// Sets how long sent data may stay unacknowledged, or a window probe unanswered, before the
-    /// connection is given up (TCP_USER_TIMEOUT; RFC 5482; RFC 9293, section 3.8.3).
+    /// Sets how long sent data may stay unacknowledged, or a probe of the window or of an idle peer
+    /// unanswered, before the connection is given up (TCP_USER_TIMEOUT; RFC 5482; RFC 9293, section
+    /// 3.8.3).
     pub fn set_user_timeout(&mut self, limit: Option<Duration>) {
         self.sender.set_user_timeout(limit);
     }
@@ -144,7 +145,7 @@ impl Connection {
             self.liveness.heard = now;
         }
         if !busy && self.next_keepalive().is_due(now) {
-            if self.liveness.probes >= keepalive.probes {
+            if self.is_silent_for_too_long(now, &keepalive) {
                 self.push_reset(out);
                 self.vanish(Events::TIMED_OUT, out);
                 return false;
@@ -155,6 +156,17 @@ impl Connection {
         }
         self.watch(now);
         true
+    }
+
+    /// Returns whether an idle peer has been silent for so long that the connection is given up. The
+    /// user timeout, if there is one, replaces the number of probes (Linux: `tcp_keepalive_timer`;
+    /// tcp(7), TCP_USER_TIMEOUT).
+    fn is_silent_for_too_long(&self, now: Instant, keepalive: &Keepalive) -> bool {
+        let live = &self.liveness;
+        match self.sender.user_timeout() {
+            Some(limit) => live.probes > 0 && now.since(live.heard) >= limit,
+            None => live.probes >= keepalive.probes,
+        }
     }
 
     /// Sends an ACK with a sequence number that the peer already has; the peer must answer it

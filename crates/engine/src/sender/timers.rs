@@ -254,6 +254,11 @@ impl Sender {
         first
     }
 
+    /// Returns how long sent data may stay unacknowledged.
+    pub(crate) fn user_timeout(&self) -> Option<Duration> {
+        self.timers.user_timeout
+    }
+
     /// Returns the window probes in a row that were not answered.
     #[must_use]
     pub fn unanswered_probes(&self) -> u32 {
