@@ -199,7 +199,14 @@ impl Connection {
             && self.state.synchronised();
         if old_enough {
             self.liveness.heard = now;
-            let acked = self.sender.on_ack(now, segment, false, None);
+            // Data or a FIN below the window came before: its acknowledgment may be news, its window is
+            // not. (A bare ACK there may be the only news of a window that opens.)
+            let is_duplicate = segment.seq < self.receiver.nxt() && segment.sequence_len() > 0;
+            let acked = if is_duplicate {
+                self.sender.take_acknowledgment(now, segment, false, None)
+            } else {
+                self.sender.on_ack(now, segment, false, None)
+            };
             if acked.released > 0 && self.wakes_writer() {
                 out.events.add(Events::WRITABLE);
             }

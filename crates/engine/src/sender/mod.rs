@@ -458,9 +458,23 @@ impl Sender {
         pure: bool,
         echo_age: Option<Duration>,
     ) -> Acked {
+        let acked = self.take_acknowledgment(now, segment, pure, echo_age);
+        self.update_window(segment.seq, segment.ack, u64::from(segment.window));
+        acked
+    }
+
+    /// Handles the acknowledgment of a segment whose window does not count; see [`Sender::on_ack`].
+    #[inline(always)]
+    pub(crate) fn take_acknowledgment(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        pure: bool,
+        echo_age: Option<Duration>,
+    ) -> Acked {
         self.vars.now = now;
         self.last_heard = now;
-        let (seq, ack, window) = (segment.seq, segment.ack, u64::from(segment.window));
+        let (ack, window) = (segment.ack, u64::from(segment.window));
         let duplicate =
             ack == self.vars.una && pure && window == self.vars.wnd && !self.vars.idle();
         let advanced = ack > self.vars.una;
@@ -500,7 +514,6 @@ impl Sender {
                 marked,
             });
         }
-        self.update_window(seq, ack, window);
         acked
     }
 
