@@ -165,7 +165,7 @@ impl Extensions {
         // The route's entry holds for `mtu_expires`.
         path_mss_expires: true,
         blind_attack_defence: true,
-        silent_to_unsent_acks: true,
+        silent_to_unsent_acks: false,
         empty_window_probes: true,
         keepalive: None,
         user_timeout: None,
