@@ -10,9 +10,17 @@ use crate::time::Instant;
 
 impl Connection {
     /// Closes the sending direction: a FIN follows what is in the buffer. Reading goes on.
+    ///
+    /// If nothing was written before the answer to a SYN comes, there is nothing to keep and the
+    /// connection is closed at once (section 3.10.4). Otherwise data and FIN follow the handshake, and a
+    /// handshake that fails is reported ([`Events::RESET`], [`Events::TIMED_OUT`]).
     pub fn close(&mut self, now: Instant, out: &mut Outbox) {
         self.write = None;
         match self.state {
+            State::SynSent if self.sender.buffered() > 0 => {
+                self.sender.finish();
+                return;
+            }
             State::Closed | State::Listen | State::SynSent => {
                 self.vanish(Events::CLOSED, out);
                 return;
