@@ -166,7 +166,11 @@ impl End {
             return;
         };
         let before = self.connection.receiver().nxt();
+        let is_accepted = self.connection.accepts(now(), &segment);
         self.connection.on_segment(now(), &segment, &mut self.out);
+        if !is_accepted {
+            return;
+        }
         let after = self.connection.receiver().nxt();
         let new = before.max(segment.data().start).since(segment.data().start) as usize;
         let end = (after.since(segment.data().start) as usize).min(octets.len());

@@ -81,8 +81,11 @@
 //! - **To send:** keep the octets that [`write`](Connection::write) accepted, from [`Vars::una`]
 //!   on. A segment in the outbox names the range that it carries ([`Segment::data`]): copy it from
 //!   there, also for a retransmission. When `una` has moved, drop what lies below it.
-//! - **To receive:** keep the octets of an arriving segment at their offsets, also those that come
-//!   early. After [`on_segment`](Connection::on_segment), all below [`Receiver::nxt`] is in order,
+//! - **To receive:** ask [`accepts`](Connection::accepts) about an arriving segment before
+//!   [`on_segment`](Connection::on_segment), and keep its octets only if the answer is yes: a segment
+//!   that the engine refuses (outside the window, too old, with an impossible acknowledgment) may be
+//!   forged, and must not replace octets that are kept. Keep those at their offsets, also the ones that
+//!   come early. After [`on_segment`](Connection::on_segment), all below [`Receiver::nxt`] is in order,
 //!   and [`read`](Connection::read) returns how many octets of it the application takes.
 //!
 //! The example `udp` does this with two queues; `tinygram-tcp` does it for a whole stack.

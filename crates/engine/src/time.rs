@@ -47,22 +47,22 @@ impl Duration {
         Self(nanos)
     }
 
-    /// Returns a length of `micros` microseconds.
+    /// Returns a length of `micros` microseconds, or the longest representable one.
     #[must_use]
     pub const fn from_micros(micros: u64) -> Self {
-        Self(micros * 1_000)
+        Self(micros.saturating_mul(1_000))
     }
 
-    /// Returns a length of `millis` milliseconds.
+    /// Returns a length of `millis` milliseconds, or the longest representable one.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
-        Self(millis * 1_000_000)
+        Self(millis.saturating_mul(1_000_000))
     }
 
-    /// Returns a length of `secs` seconds.
+    /// Returns a length of `secs` seconds, or the longest representable one.
     #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
-        Self(secs * 1_000_000_000)
+        Self(secs.saturating_mul(1_000_000_000))
     }
 
     /// Returns the whole nanoseconds.

@@ -159,7 +159,7 @@ impl Connection {
     }
 
     /// Returns a connection whose handshake counts as done, with a peer that offers `peer_window`
-    /// octets.
+    /// octets: at most a gigabyte (RFC 7323, section 2.3), more counts as that.
     ///
     /// The peer counts as one of the same kind, which agreed to every extension. Simulations that
     /// do not measure the handshake start here.
@@ -169,7 +169,7 @@ impl Connection {
         connection.state = State::Established;
         let options = connection.syn_options(Instant::ZERO);
         connection.agree(Instant::ZERO, &options);
-        connection.sender.establish(peer_window);
+        connection.sender.establish(peer_window.min(LARGEST_WINDOW));
         connection.receiver.establish();
         connection.watch(Instant::ZERO);
         connection
@@ -573,3 +573,6 @@ impl Connection {
         out.events.add(news);
     }
 }
+
+/// The largest window that a peer can offer, in octets (RFC 7323, section 2.3: 2^30).
+const LARGEST_WINDOW: u64 = 1 << 30;

@@ -55,6 +55,9 @@ struct Entry {
     size: u32,
 }
 
+/// How soon a policy is asked again at the earliest after a moment that it named has come.
+const AGAIN: Duration = Duration::from_micros(10);
+
 impl Sender {
     /// Sends everything that may leave now. Returns the number of segments that left.
     pub(crate) fn pass(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) -> usize {
@@ -258,10 +261,19 @@ impl Sender {
 
     fn keep(&mut self, why: Why, until: Option<Instant>) {
         let start = self.vars.nxt;
-        // A deadline in the past, which a user's policy may return, would wake the sender forever.
-        let until = until.filter(|until| *until > self.vars.now);
+        // A user's policy may name a moment that has come, or always the next one: the sender would be
+        // woken forever.
+        let soonest = self.vars.now + AGAIN;
+        let has_come = until.is_some_and(|until| until <= self.vars.now);
+        let until = if has_come { Some(soonest) } else { until };
         match &mut self.hold {
-            Some(hold) if hold.start == start && hold.why == why => hold.until = until,
+            Some(hold) if hold.start == start && hold.why == why => {
+                let was_woken = hold.until.is_none();
+                hold.until = until.map(|until| match was_woken {
+                    true => until.max(soonest),
+                    false => until,
+                });
+            }
             hold => {
                 let since = hold
                     .filter(|h| h.start == start)

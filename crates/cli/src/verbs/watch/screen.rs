@@ -230,10 +230,7 @@ mod tests {
             let at = lines.iter().position(|line| line.starts_with("PROCESS"));
             assert_eq!(at, Some(2), "{lines:#?}");
             // The costliest is first, and the newest sentence last.
-            assert!(
-                lines[3].starts_with("a-server-with-a-l"),
-                "{lines:#?}"
-            );
+            assert!(lines[3].starts_with("a-server-with-a-l"), "{lines:#?}");
             assert!(
                 lines.iter().any(|line| line.ends_with(" more")),
                 "{lines:#?}"

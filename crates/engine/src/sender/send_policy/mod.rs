@@ -159,8 +159,9 @@ pub enum Verdict {
     Hold {
         /// The reason.
         why: Why,
-        /// When to ask again even if nothing changed. It must be later than `vars.now`; an earlier
-        /// time counts as none, and the runt may wait for the persist timer.
+        /// When to ask again even if nothing changed. A moment that is not later than `vars.now`, and
+        /// any moment named after the last one has come, counts as ten microseconds from now if it is
+        /// sooner: otherwise a policy could occupy the processor.
         until: Option<Instant>,
     },
 }

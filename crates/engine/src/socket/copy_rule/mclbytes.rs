@@ -22,7 +22,9 @@ impl Rule for Mclbytes {
     fn step(&self, view: &CopyView) -> Step {
         if view.copied_this_round == 0 {
             let space = view.space();
-            if space < view.remaining && space < self.low_water.min(view.capacity) {
+            // Also in a buffer of no size there must be space for something.
+            let least = self.low_water.min(view.capacity).max(1);
+            if space < view.remaining && space < least {
                 return Step::Sleep;
             }
         } else if view.copied_this_round >= view.space_at_round {
