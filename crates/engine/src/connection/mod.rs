@@ -14,6 +14,7 @@ mod handshake;
 mod liveness;
 mod output;
 mod path;
+mod scarcity;
 mod teardown;
 mod timestamps;
 

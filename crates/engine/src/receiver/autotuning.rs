@@ -48,7 +48,13 @@ impl Receiver {
     /// Sets the buffer's size from now on, in octets (SO_RCVBUF). What was announced is still
     /// accepted.
     pub(crate) fn set_capacity(&mut self, octets: u64) {
-        self.capacity = octets;
+        self.capacity = match &mut self.unlimited {
+            None => octets,
+            Some(unlimited) => {
+                *unlimited = (octets, 0);
+                self.capacity.min(octets)
+            }
+        };
         self.most = 0;
     }
 

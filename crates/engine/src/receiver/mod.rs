@@ -4,6 +4,7 @@ pub mod ack_policy;
 pub mod assembler;
 mod autotuning;
 mod sack;
+mod scarcity;
 
 use crate::offset::{Offset, Span};
 use crate::segment::{Flags, Segment};
@@ -41,6 +42,8 @@ pub struct Receiver {
     capacity: u64,
     /// The size to which the buffer may grow, in octets; 0 if it does not grow.
     most: u64,
+    /// `capacity` and `most` as they are without a bound, while there is one.
+    unlimited: Option<(u64, u64)>,
     tuning: autotuning::Tuning,
     /// The configured cap; `window_cap` is what remains of it after the peer's SYN.
     own_window_cap: u64,
@@ -102,6 +105,7 @@ impl Receiver {
             read: Offset::SYN,
             capacity: config.buffer,
             most: 0,
+            unlimited: None,
             tuning: autotuning::Tuning::default(),
             own_window_cap: config.window_cap,
             window_cap: config.window_cap,
@@ -126,7 +130,7 @@ impl Receiver {
         self.nxt = Offset::FIRST;
         self.acked = Offset::SYN;
         self.read = Offset::FIRST;
-        self.advertised = Offset::FIRST + self.largest_window();
+        self.advertised = Offset::FIRST + self.largest_window().max(self.promised_by_the_syn());
     }
 
     /// Goes straight to an established connection.
@@ -193,7 +197,8 @@ impl Receiver {
     /// Returns the least shift with which the whole buffer can be announced; at most 14 (RFC 7323,
     /// section 2.3).
     pub(crate) fn wanted_window_shift(&self) -> u8 {
-        let largest = self.most.max(self.capacity).min(self.own_window_cap);
+        let (capacity, most) = self.unlimited();
+        let largest = most.max(capacity).min(self.own_window_cap);
         (0..14)
             .find(|shift| largest >> shift <= UNSCALED)
             .unwrap_or(14)

@@ -79,8 +79,29 @@ impl Sender {
 
     /// Sets the size of the send buffer, in octets, which then no longer grows by itself.
     pub(crate) fn set_capacity(&mut self, octets: u64) {
-        self.vars.capacity = octets;
+        self.vars.capacity = match &mut self.unlimited_buffer {
+            None => octets,
+            Some(unlimited) => {
+                *unlimited = (octets, 0);
+                self.vars.capacity.min(octets)
+            }
+        };
         self.buffer_most = 0;
+    }
+
+    /// Bounds the buffer to `octets` until [`Sender::unlimit_buffer`]. What is in it stays.
+    pub(crate) fn limit_buffer(&mut self, octets: u64) {
+        let now = (self.vars.capacity, self.buffer_most);
+        let (capacity, _) = *self.unlimited_buffer.get_or_insert(now);
+        self.vars.capacity = capacity.min(octets);
+        self.buffer_most = 0;
+    }
+
+    /// Ends the bound.
+    pub(crate) fn unlimit_buffer(&mut self) {
+        if let Some(unlimited) = self.unlimited_buffer.take() {
+            (self.vars.capacity, self.buffer_most) = unlimited;
+        }
     }
 
     /// Lets the send buffer grow to two congestion windows, unless the window is full: then more

@@ -119,6 +119,8 @@ pub struct Sender {
     notsent_low_water: u64,
     /// The size to which the send buffer may grow, in octets; 0 if it does not grow.
     buffer_most: u64,
+    /// The buffer's size and `buffer_most` as they are without a bound, while there is one.
+    unlimited_buffer: Option<(u64, u64)>,
     ecn: ecn::Ecn,
     /// Whether the local device refuses packets.
     device_full: bool,
@@ -224,6 +226,7 @@ impl Sender {
             empty_window_probes: extensions.empty_window_probes,
             notsent_low_water: u64::MAX,
             buffer_most: extensions.send_buffer_most.unwrap_or(0),
+            unlimited_buffer: None,
             ecn: ecn::Ecn::default(),
             device_full: false,
             idle_restart: config.idle_restart,
