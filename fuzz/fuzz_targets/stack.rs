@@ -24,6 +24,11 @@ const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)
 const BUFFER: u64 = 4096;
 const BACKLOG: usize = 4;
 
+/// The memory for the buffers of all connections: the least that there may be.
+const MEMORY: u64 = 1 << 20;
+/// What a piece of 2 KiB counts for.
+const COST: u64 = 2048 + 64;
+
 /// What a receive buffer grows to, where it grows.
 const LARGEST_BUFFER: u64 = 4 * BUFFER;
 /// What a write may take beyond the send buffer where that bounds memory: what a buffer of the kernel's holds, and
@@ -41,6 +46,8 @@ struct Setup {
     linux: bool,
     /// Every extension there is.
     everything: bool,
+    /// Large buffers and little memory for all of them.
+    scarce: bool,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -130,12 +137,13 @@ fuzz_target!(|input: Input| {
     };
     let options = SocketOptions {
         profile,
-        send_buffer: BUFFER,
-        receive_buffer: BUFFER,
+        send_buffer: if setup.scarce { MEMORY } else { BUFFER },
+        receive_buffer: if setup.scarce { MEMORY } else { BUFFER },
         extensions: setup.everything.then_some(EVERYTHING),
         ..SocketOptions::default()
     };
     let mut core = Core::with_keys(abilities, &[SERVER.ip()], [[0; 16]; 2]);
+    core.set_memory(MEMORY as usize);
     let (listener, _) = core.listen(SERVER, BACKLOG, &options).expect("a listener");
     let mut world = World {
         core,
@@ -149,6 +157,8 @@ fuzz_target!(|input: Input| {
     for step in &steps {
         world.step(step);
         world.drain();
+        assert!(world.core.allocated() <= world.core.resident());
+        assert!(world.core.resident() as u64 <= MEMORY);
         // Half open, ready and accepted; each with two rings of the limit's size.
         let most = 2 * BACKLOG + world.streams.len() + steps.len();
         assert!(world.core.connections() <= most);
@@ -156,10 +166,14 @@ fuzz_target!(|input: Input| {
             Setup {
                 linux: false,
                 everything: false,
+                ..
             } => 2 * BUFFER,
             _ => BUFFER + LARGEST_BUFFER + BEYOND,
         };
-        assert!(world.core.allocated() as u64 <= for_each * world.core.connections() as u64);
+        // Two rings, each of which may begin and end within pieces of 2 KiB.
+        let for_each = for_each / 2048 * COST + 4 * COST;
+        let all = for_each * world.core.connections() as u64;
+        assert!(setup.scarce || world.core.allocated() as u64 <= all);
     }
 });
 
@@ -214,7 +228,7 @@ impl World {
             }
             Step::Read { stream: number } => {
                 if let Some(key) = stream(number) {
-                    let _ = self.core.poll_read(self.now, key, 1000, waits, |_, _| ());
+                    let _ = self.core.poll_read(self.now, key, 1000, waits, |_| ());
                 }
             }
             Step::Write {

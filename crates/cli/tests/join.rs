@@ -275,7 +275,7 @@ impl Host {
                 if begins {
                     self.left = max;
                 }
-                match core.poll_read(now, key(), self.left as usize, waits, |_, _| ()) {
+                match core.poll_read(now, key(), self.left as usize, waits, |_| ()) {
                     Poll::Ready(some) => {
                         let some = some.expect("a read") as u64;
                         self.left -= some;

@@ -39,7 +39,7 @@
 //! device without another thread's help; and on a single-threaded runtime a question is read,
 //! handed to its task and answered without a thread switch.
 //!
-//! Buffers are rings that grow as needed, up to the socket's limits. Data is copied only from the
+//! Buffers are rings of pieces of 2 KiB, up to the socket's limits and the stack's. Data is copied only from the
 //! caller's buffer into the ring and from the ring into the packet.
 
 mod alarm;

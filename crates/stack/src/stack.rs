@@ -30,13 +30,18 @@ pub struct StackSettings {
     /// for a hundred times if the others kept it for long. Polling saves the time of being woken
     /// and costs processor time.
     pub busy_poll: Duration,
+    /// The most octets that the buffers of all connections take (at least 1 MiB). When three
+    /// quarters are used, data beyond holes is given up; if that does not suffice, windows close and
+    /// writers wait until less is used. See [`Core::set_memory`].
+    pub memory: usize,
 }
 
 impl Default for StackSettings {
-    /// Returns the value that Linux's documentation recommends for `net.core.busy_poll`.
+    /// Returns the value that Linux's documentation recommends for `net.core.busy_poll`, and 256 MiB.
     fn default() -> Self {
         Self {
             busy_poll: Duration::from_micros(50),
+            memory: 256 << 20,
         }
     }
 }
@@ -89,7 +94,8 @@ impl Stack {
             .iter()
             .try_for_each(|address| check_address(*address))?;
         let abilities = device.abilities();
-        let core = Core::new(abilities, addresses).map_err(io::Error::other)?;
+        let mut core = Core::new(abilities, addresses).map_err(io::Error::other)?;
+        core.set_memory(settings.memory);
         let shared = Arc::new(Shared::new(Box::new(device), core));
         let driver = Driver::new(
             Arc::downgrade(&shared),
@@ -116,6 +122,19 @@ impl Stack {
     #[must_use]
     pub fn allocated(&self) -> usize {
         self.shared.lock().core.allocated()
+    }
+
+    /// Returns the octets that these take with what is kept for their next use: at most
+    /// [`StackSettings::memory`].
+    #[must_use]
+    pub fn resident(&self) -> usize {
+        self.shared.lock().core.resident()
+    }
+
+    /// Returns whether memory is scarce, so that windows close and writers wait.
+    #[must_use]
+    pub fn is_memory_scarce(&self) -> bool {
+        self.shared.lock().core.is_memory_scarce()
     }
 
     /// Returns the stack's addresses.

@@ -304,10 +304,7 @@ impl TcpStream {
     fn read(&self, context: &Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.call(|core, now, key| {
             let most = buffer.remaining();
-            let take = |first: &[u8], second: &[u8]| {
-                buffer.put_slice(first);
-                buffer.put_slice(second);
-            };
+            let take = |octets: &[u8]| buffer.put_slice(octets);
             core.poll_read(now, key, most, context, take).map_ok(|_| ())
         })
     }

@@ -350,7 +350,7 @@ async fn memory_is_what_the_socket_may_take_and_no_more() {
     let readable = accepted.info().readable;
     assert!((18_000..=20_000).contains(&readable), "{readable}");
     assert_eq!(info.outstanding + info.unsent, 10_000);
-    // Rings are powers of two.
+    // A ring may begin and end within pieces of 2 KiB.
     assert!(client.allocated() <= 16_384 && server.allocated() <= 32_768);
 }
 

@@ -58,7 +58,7 @@ fn main() {
             theirs = Some(key.expect("a connection"));
         }
         if let Some(key) = theirs {
-            while let Poll::Ready(some) = server.poll_read(now, key, 1 << 16, &context, |_, _| {}) {
+            while let Poll::Ready(some) = server.poll_read(now, key, 1 << 16, &context, |_| {}) {
                 read += some.expect("no error");
             }
         }

@@ -94,6 +94,7 @@ impl Core {
             }
             self.settle(gathered.key);
         }
+        self.relieve(now);
     }
 
     fn on_tcp(&mut self, now: Instant, packet: &Packet<'_>) {
@@ -160,11 +161,13 @@ impl Core {
                 (receiver.nxt(), None)
             }
         };
-        // Nothing beyond what has arrived is overwritten, whatever the engine says about it.
+        // The engine will take all of it.
         let span = Span::new(start, start + u64::from(len));
-        if socket.within_buffer(span) != span {
+        let right_edge = socket.connection.receiver().right_edge();
+        if span.end > right_edge || !self.has_memory(len as usize) {
             return false;
         }
+        let socket = &mut self.sockets[key];
         let segment = match so_far {
             Some(before) => Segment {
                 len: before.len + len,
@@ -173,7 +176,7 @@ impl Core {
             },
             None => socket.incoming(header, packet.payload.len()),
         };
-        socket.keep(span, start, packet.payload, start);
+        socket.keep(span, start, packet.payload, &mut self.memory.pieces);
         socket.chronicle.arrived(now, len);
         self.gathered = Some(Gathered {
             key,
@@ -207,26 +210,14 @@ impl Core {
             socket
                 .connection
                 .on_segment(now, &segment, &mut self.outbox);
+        } else if self.may_store(now, key, &segment) {
+            self.on_data(now, key, &segment, packet.payload);
         } else {
-            let receiver = socket.connection.receiver();
-            let (before, had) = (receiver.nxt(), receiver.out_of_order().to_vec());
-            let mut held = socket.received_up_to();
-            socket
-                .connection
-                .on_segment(now, &segment, &mut self.outbox);
-            // This packet contains exactly what the engine has now and did not have before. A
-            // segment that it refused must not touch the stored octets.
-            let span = socket.within_buffer(segment.data());
-            let receiver = socket.connection.receiver();
-            let mut has = vec![Span::new(before, receiver.nxt())];
-            has.extend_from_slice(receiver.out_of_order());
-            for range in has {
-                for new in without(intersection(range, span), &had) {
-                    socket.keep(new, segment.data().start, packet.payload, held);
-                    held = held.max(new.end);
-                }
-            }
+            self.counters.not_stored += 1;
+            let connection = &mut self.sockets[key].connection;
+            connection.on_segment_without_memory(now, &segment, &mut self.outbox);
         }
+        let socket = &mut self.sockets[key];
         if !had_urgent && socket.has_urgent() {
             socket.wake_reader(&mut self.wakers);
         }
@@ -235,6 +226,25 @@ impl Core {
             self.on_urgent(now, key, at, nxt);
         }
         self.settle(key);
+    }
+
+    /// Handles a segment with data, and stores what is new of it.
+    fn on_data(&mut self, now: Instant, key: usize, segment: &Segment, payload: &[u8]) {
+        let socket = &mut self.sockets[key];
+        let receiver = socket.connection.receiver();
+        let (before, had) = (receiver.nxt(), receiver.out_of_order().to_vec());
+        socket.connection.on_segment(now, segment, &mut self.outbox);
+        // This packet contains exactly what the engine has now and did not have before. A segment
+        // that it refused must not touch the stored octets.
+        let span = segment.data();
+        let receiver = socket.connection.receiver();
+        let mut has = vec![Span::new(before, receiver.nxt())];
+        has.extend_from_slice(receiver.out_of_order());
+        for range in has {
+            for new in without(intersection(range, span), &had) {
+                socket.keep(new, span.start, payload, &mut self.memory.pieces);
+            }
+        }
     }
 
     /// Answers a segment for which there is no connection.

@@ -13,6 +13,7 @@ use tinygram_wire::endpoint::Endpoint;
 use super::SocketOptions;
 use super::addresses::{Unfit, check_peer};
 use super::listener::Listener;
+use super::ring::Pieces;
 use super::socket::{Fate, Owner, Socket, remember};
 use super::{Core, MOST_UNOWNED, Pair};
 
@@ -173,7 +174,7 @@ impl Core {
         }
     }
 
-    /// Reads by calling `take` with one or two pieces of at most `most` octets in all. Returns 0 when
+    /// Reads by calling `take` with pieces of at most `most` octets in all, in order. Returns 0 when
     /// the peer has closed. Waits for the octets that [`Core::set_receive_low_water`] demands, or
     /// for `most` if that is less.
     ///
@@ -187,7 +188,7 @@ impl Core {
         key: usize,
         most: usize,
         context: &Context<'_>,
-        take: impl FnOnce(&[u8], &[u8]),
+        take: impl FnMut(&[u8]),
     ) -> Poll<io::Result<usize>> {
         let socket = &self.sockets[key];
         let waits = socket.receive_low > 1 && !socket.may_read_now(most as u64);
@@ -213,7 +214,7 @@ impl Core {
         now: Instant,
         key: usize,
         most: usize,
-        take: impl FnOnce(&[u8], &[u8]),
+        take: impl FnMut(&[u8]),
     ) -> Option<io::Result<usize>> {
         if most > 0 && self.sockets[key].urgent.is_some() {
             self.step_over_urgent(now, key);
@@ -223,18 +224,16 @@ impl Core {
         let octets = socket.readable().min(most as u64);
         if octets > 0 {
             let start = receiver.read_up_to();
-            let (first, second) = socket.receive.slices(Span::new(start, start + octets));
-            take(first, second);
+            let span = Span::new(start, start + octets);
+            socket.receive.slices(span).for_each(take);
             socket.connection.reader_resumes();
             socket.connection.read(now, octets, &mut self.outbox);
-            let end = start + octets;
-            if socket.received_up_to() == end {
-                socket.receive.restart(end);
-            }
+            socket.forget_read(&mut self.memory.pieces);
             if socket.urgent.is_some() {
                 socket.forget_past_urgent();
             }
             self.settle(key);
+            self.relieve(now);
             return Some(Ok(octets as usize));
         }
         if let Some(error) = socket.error.take() {
@@ -292,7 +291,10 @@ impl Core {
         if len == 0 {
             return Poll::Ready(Ok(0));
         }
-        let octets = socket.buffer(pieces, len);
+        let octets = socket.connection.sender().most_of_a_write().min(len as u64);
+        let octets = self.room_to_write(now, key, octets);
+        let socket = &mut self.sockets[key];
+        socket.buffer(pieces, octets, &mut self.memory.pieces);
         socket.connection.writer_resumes();
         let wrote = match octets {
             0 => 0,
@@ -341,10 +343,15 @@ impl Core {
             _ => socket.connection.write_resume(now),
         }
         let more = more || socket.more;
-        while let Some(piece) = socket.connection.next_piece() {
+        while let Some(piece) = self.sockets[key].connection.next_piece() {
             let rest = &octets[*done..];
             let piece = &rest[..rest.len().min(piece as usize)];
-            socket.buffer(&[io::IoSlice::new(piece)], piece.len());
+            let len = piece.len() as u64;
+            if self.room_to_write(now, key, len) < len {
+                break;
+            }
+            let socket = &mut self.sockets[key];
+            socket.buffer(&[io::IoSlice::new(piece)], len, &mut self.memory.pieces);
             socket.connection.write_step(now, more, &mut self.outbox);
             *done += piece.len();
             socket.wrote = true;
@@ -425,6 +432,7 @@ impl Core {
             socket.connection.abandon(now, &mut self.outbox);
         }
         self.settle(key);
+        self.relieve(now);
     }
 
     /// Sets whether dropping the stream resets the connection. This is one setting with
@@ -507,23 +515,15 @@ impl Socket {
         (opening || self.connection.state().sends()) && !self.connection.sender().is_finishing()
     }
 
-    /// Copies as much of the pieces as the buffer's limit allows, after what was written; returns
-    /// how many octets.
+    /// Copies this many octets of the pieces after what was written.
     #[inline]
-    pub(super) fn buffer(&mut self, pieces: &[io::IoSlice<'_>], len: usize) -> u64 {
-        let sender = self.connection.sender();
-        let octets = sender.most_of_a_write().min(len as u64);
-        let vars = sender.vars();
-        let start = vars.written;
-        let oldest = vars.una.max(tinygram_engine::Offset::FIRST);
-        self.send.reserve(Span::new(oldest, start + octets), start);
-        let (mut at, mut left) = (start, octets as usize);
+    pub(super) fn buffer(&mut self, pieces: &[io::IoSlice<'_>], octets: u64, memory: &mut Pieces) {
+        let (mut at, mut left) = (self.connection.sender().vars().written, octets as usize);
         for piece in pieces {
             let some = &piece[..piece.len().min(left)];
-            self.send.put(at, some);
+            self.send.put(at, some, memory);
             at += some.len() as u64;
             left -= some.len();
         }
-        octets
     }
 }

@@ -28,6 +28,7 @@ mod icmp_error;
 mod info;
 mod link;
 mod listener;
+mod memory;
 mod options;
 mod readiness;
 mod ring;
@@ -50,6 +51,7 @@ use tinygram_wire::sequence::Sequence;
 
 use arrival::Gathered;
 use listener::Listener;
+use memory::Memory;
 use secrets::Secrets;
 use socket::{Fate, Owner, Socket};
 use timers::Timers;
@@ -70,6 +72,7 @@ pub struct Core {
     device_gone: bool,
     device_full: bool,
     sockets: Slab<Socket>,
+    memory: Memory,
     pairs: HashMap<Pair, usize, foldhash::fast::RandomState>,
     listeners: Slab<Listener>,
     timers: Timers,
@@ -128,6 +131,11 @@ pub struct Counters {
     pub cookies_accepted: u64,
     /// ACKs without a connection whose number is no cookie, or too old, while cookies are in use.
     pub cookies_refused: u64,
+    /// Octets beyond holes that were given up because memory was scarce: see
+    /// [`Core::set_memory`].
+    pub pruned: u64,
+    /// Segments whose data was not stored because memory was scarce.
+    pub not_stored: u64,
     /// Echo requests that were answered.
     pub echoes: u64,
     /// Senders that were told that the rest of a packet did not come in time.
@@ -166,6 +174,7 @@ impl Core {
             device_gone: false,
             device_full: false,
             sockets: Slab::new(),
+            memory: Memory::default(),
             pairs: HashMap::default(),
             listeners: Slab::new(),
             timers: Timers::default(),
@@ -199,15 +208,6 @@ impl Core {
     #[must_use]
     pub fn connections(&self) -> usize {
         self.sockets.len()
-    }
-
-    /// Returns how many octets of memory all buffers take.
-    #[must_use]
-    pub fn allocated(&self) -> usize {
-        self.sockets
-            .iter()
-            .map(|(_, socket)| socket.allocated())
-            .sum()
     }
 
     /// Sets whether fragments of IP packets are put together (RFC 791, section 3.2; RFC 8200,
@@ -251,6 +251,7 @@ impl Core {
 
     /// Does what is due at `now`.
     pub fn on_time(&mut self, now: Instant) {
+        self.relieve(now);
         self.give_up_fragments(now);
         while let Some((at, key)) = self.timers.due(now) {
             let Some(socket) = self.sockets.get_mut(key) else {
@@ -347,13 +348,16 @@ impl Core {
             let mss = mtu.saturating_sub(headers_len(path.version()));
             connection.limit_path_mss(mss, until);
         }
-        let socket = Socket::new(
+        let mut socket = Socket::new(
             connection,
             &config,
             path,
             Sequence::new(numbers.initial_sequence),
             owner,
         );
+        if self.is_memory_scarce() {
+            socket.limit();
+        }
         let key = self.sockets.insert(socket);
         self.pairs.insert(pair, key);
         Ok(key)
@@ -373,6 +377,7 @@ impl Core {
             let alone = self.queue.push(key, segment, join);
             socket.queued += u32::from(alone);
         }
+        socket.forget_acknowledged(&mut self.memory.pieces);
         socket.chronicle();
         let deadline = socket.connection.next_wakeup();
         let mut deadline = deadline.unwrap_or(Instant::FAR_FUTURE);
@@ -426,6 +431,9 @@ impl Core {
         if ended || any(&[Events::WRITABLE, Events::CONNECTED]) {
             socket.wake_writer(&mut self.wakers);
         }
+        if ended {
+            socket.forget_what_cannot_leave(&mut self.memory.pieces);
+        }
         if matches!(socket.owner, Owner::HalfOpen { .. }) {
             if news.has(Events::CONNECTED) {
                 self.on_handshake_done(key);
@@ -453,11 +461,12 @@ impl Core {
     /// Removes the socket, if it is no longer needed.
     fn bury(&mut self, key: usize) {
         let socket = &mut self.sockets[key];
+        socket.forget_what_cannot_leave(&mut self.memory.pieces);
         let closed = matches!(socket.connection.state(), State::Closed | State::Listen);
         let unowned = socket_is_unowned(socket);
         if socket.connection.state() == State::TimeWait && unowned {
-            socket.send.release();
-            socket.receive.release();
+            socket.send.release(&mut self.memory.pieces);
+            socket.receive.release(&mut self.memory.pieces);
         }
         if !closed || !unowned || socket.queued > 0 {
             return;
@@ -466,7 +475,9 @@ impl Core {
             self.disown(key);
         }
         self.unowned -= 1;
-        let socket = self.sockets.remove(key);
+        let mut socket = self.sockets.remove(key);
+        socket.send.release(&mut self.memory.pieces);
+        socket.receive.release(&mut self.memory.pieces);
         self.pairs.remove(&socket.pair());
     }
 }

@@ -120,9 +120,9 @@ impl Core {
         self.sockets[key].error.take().map(Into::into)
     }
 
-    /// Returns what a read of at most `most` octets would return, without removing it (MSG_PEEK).
-    #[must_use]
-    pub fn peek(&self, key: usize, most: usize) -> (&[u8], &[u8]) {
+    /// Returns what a read of at most `most` octets would return, in pieces, without removing it
+    /// (MSG_PEEK).
+    pub fn peek(&self, key: usize, most: usize) -> impl Iterator<Item = &[u8]> {
         let socket = &self.sockets[key];
         let octets = socket.readable().min(most as u64);
         let start = socket.reads_from();

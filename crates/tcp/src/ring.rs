@@ -1,132 +1,240 @@
-//! A ring buffer of a stream's octets, addressed by offset.
+//! Buffers of a stream's octets, addressed by offset, and the memory that all of them share.
+
+use std::collections::VecDeque;
 
 use tinygram_engine::{Offset, Span};
 
-/// A buffer in which an octet's place is its distance from an origin, modulo the buffer's size. It
-/// grows by doubling as needed; its owner ensures that no more than its limit is needed.
+/// The octets of a piece of memory: a segment of Ethernet's size touches two at most.
+pub(crate) const PIECE: usize = 2048;
+
+/// The octets that a piece counts for: with its place in the index of a ring, which holds at most
+/// four times as many places as it uses.
+pub(crate) const COST: usize = PIECE + 4 * size_of::<(u64, Piece)>();
+
+type Piece = Box<[u8; PIECE]>;
+
+/// The pieces of all rings of a stack: in use, and kept for the next use.
 #[derive(Debug, Default)]
-pub(crate) struct Ring {
-    /// The memory: its length is a power of two, or zero.
-    octets: Vec<u8>,
-    /// The offset of the first place.
-    origin: u64,
+pub(crate) struct Pieces {
+    /// Those that no ring uses; the last is the one used last, and still in the processor's caches.
+    spare: Vec<Piece>,
+    used: usize,
 }
 
-/// The first allocation, in octets: idle connections stay small.
-const LEAST: usize = 2048;
+/// The most pieces that are kept for the next use: a megabyte.
+const MOST_SPARE: usize = (1 << 20) / PIECE;
+
+impl Pieces {
+    /// Returns how many pieces all rings use.
+    #[inline]
+    pub(crate) fn used(&self) -> usize {
+        self.used
+    }
+
+    /// Returns how many are kept for the next use.
+    pub(crate) fn spare(&self) -> usize {
+        self.spare.len()
+    }
+
+    /// Frees what is kept for the next use.
+    pub(crate) fn free_spare(&mut self) {
+        self.spare = Vec::new();
+    }
+
+    #[inline]
+    fn take(&mut self) -> Piece {
+        self.used += 1;
+        self.spare.pop().unwrap_or_else(new_piece)
+    }
+
+    #[inline]
+    fn give(&mut self, piece: Piece) {
+        self.used -= 1;
+        if self.spare.len() < MOST_SPARE {
+            self.spare.push(piece);
+        }
+    }
+}
+
+/// Not inlined, because most pieces are used again.
+#[cold]
+fn new_piece() -> Piece {
+    // Not on the stack first.
+    let zeros = vec![0; PIECE].into_boxed_slice();
+    zeros.try_into().expect("it has this length")
+}
+
+/// A buffer of octets of a stream. It consists of pieces, each of which begins at a multiple of its
+/// length: only those exist in which octets were stored, however far apart they are. Its owner
+/// bounds the octets.
+#[derive(Debug, Default)]
+pub(crate) struct Ring {
+    /// The pieces with their numbers, in order.
+    pieces: VecDeque<(u64, Piece)>,
+}
+
+/// An index that is larger than this many places shrinks with what it holds.
+const SMALL_INDEX: usize = 16;
 
 impl Ring {
     /// Returns how many octets of memory it takes.
     pub(crate) fn allocated(&self) -> usize {
-        self.octets.len()
+        self.pieces.len() * COST
     }
 
     /// Frees its memory. None of its contents is needed any more.
-    pub(crate) fn release(&mut self) {
-        self.octets = Vec::new();
+    pub(crate) fn release(&mut self, pool: &mut Pieces) {
+        for (_, piece) in self.pieces.drain(..) {
+            pool.give(piece);
+        }
+        self.pieces = VecDeque::new();
     }
 
-    /// Sets the origin to `next`, the offset of what comes next, because nothing in the buffer is
-    /// needed any more. So the next octets go to the beginning, which is still in the processor's
-    /// caches, instead of to memory that was not touched for long.
+    /// Forgets everything before `start`, of what was stored up to `end`.
     #[inline]
-    pub(crate) fn restart(&mut self, next: Offset) {
-        self.origin = next.get();
+    pub(crate) fn discard(&mut self, start: Offset, end: Offset, pool: &mut Pieces) {
+        // If nothing is left, no part of a piece is kept either.
+        let needed = if start < end { number(start) } else { u64::MAX };
+        if self
+            .pieces
+            .front()
+            .is_some_and(|(first, _)| *first < needed)
+        {
+            self.discard_pieces(needed, pool);
+        }
     }
 
-    /// Makes room for all of `span`, and keeps the octets from `span.start` up to `kept`.
+    fn discard_pieces(&mut self, needed: u64, pool: &mut Pieces) {
+        while let Some((first, _)) = self.pieces.front()
+            && *first < needed
+            && let Some((_, piece)) = self.pieces.pop_front()
+        {
+            pool.give(piece);
+        }
+        self.shrink_index();
+    }
+
+    /// Forgets the pieces that contain nothing before `end`.
+    pub(crate) fn truncate(&mut self, end: Offset, pool: &mut Pieces) {
+        let starts_beyond = |number: u64| number * PIECE as u64 >= end.get();
+        while let Some((last, _)) = self.pieces.back()
+            && starts_beyond(*last)
+            && let Some((_, piece)) = self.pieces.pop_back()
+        {
+            pool.give(piece);
+        }
+        self.shrink_index();
+    }
+
     #[inline]
-    pub(crate) fn reserve(&mut self, span: Span, kept: Offset) {
-        if span.len() > self.octets.len() as u64 {
-            self.grow(span, kept);
+    fn shrink_index(&mut self) {
+        let (len, places) = (self.pieces.len(), self.pieces.capacity());
+        if places > SMALL_INDEX && len * 4 < places {
+            self.pieces.shrink_to((2 * len).max(SMALL_INDEX));
+        }
+    }
+
+    /// Stores octets from `start` on.
+    #[inline]
+    pub(crate) fn put(&mut self, start: Offset, octets: &[u8], pool: &mut Pieces) {
+        let (mut at, mut rest) = (start.get(), octets);
+        while !rest.is_empty() {
+            let place = at as usize % PIECE;
+            let (now, later) = rest.split_at(rest.len().min(PIECE - place));
+            let piece = self.piece(at / PIECE as u64, pool);
+            piece[place..place + now.len()].copy_from_slice(now);
+            at += now.len() as u64;
+            rest = later;
+        }
+    }
+
+    /// Returns the octets of `span`, all of which must have been stored, piece by piece.
+    #[inline]
+    pub(crate) fn slices(&self, span: Span) -> Slices<'_> {
+        Slices {
+            ring: self,
+            at: span.start.get(),
+            end: span.end.get(),
+            index: match span.is_empty() {
+                true => 0,
+                false => self.find(number(span.start)).expect("stored octets"),
+            },
+        }
+    }
+
+    /// Returns the piece with this number.
+    #[inline]
+    fn piece(&mut self, number: u64, pool: &mut Pieces) -> &mut [u8; PIECE] {
+        let index = self.find(number).unwrap_or_else(|index| {
+            let piece = (number, pool.take());
+            match index == self.pieces.len() {
+                true => self.pieces.push_back(piece),
+                false => self.pieces.insert(index, piece),
+            }
+            index
+        });
+        &mut self.pieces[index].1
+    }
+
+    /// Returns the index of the piece with this number, or the index at which to insert it.
+    #[inline]
+    fn find(&self, number: u64) -> Result<usize, usize> {
+        // Most octets follow those that are stored, and most rings have no holes.
+        match self.pieces.back() {
+            None => Err(0),
+            Some((last, _)) if *last < number => Err(self.pieces.len()),
+            Some((last, _)) if *last == number => Ok(self.pieces.len() - 1),
+            Some(_) => {
+                let first = self.pieces.front().map_or(0, |(first, _)| *first);
+                let index = number.saturating_sub(first) as usize;
+                match self.pieces.get(index) {
+                    Some((there, _)) if *there == number => Ok(index),
+                    _ => self.search(number),
+                }
+            }
         }
     }
 
     #[cold]
-    fn grow(&mut self, span: Span, kept: Offset) {
-        let size = (span.len() as usize).next_power_of_two().max(LEAST);
-        let mut larger = Self {
-            octets: vec![0; size],
-            origin: span.start.get(),
-        };
-        if kept > span.start && !self.octets.is_empty() {
-            let (first, second) = self.slices(Span::new(span.start, kept));
-            larger.put(span.start, first);
-            larger.put(span.start + first.len() as u64, second);
-        }
-        *self = larger;
+    fn search(&self, number: u64) -> Result<usize, usize> {
+        self.pieces
+            .binary_search_by_key(&number, |(number, _)| *number)
     }
+}
 
-    /// Stores octets at their place, for which there must be room.
-    #[inline]
-    pub(crate) fn put(&mut self, start: Offset, octets: &[u8]) {
-        if octets.is_empty() {
-            return;
-        }
-        let at = self.place(start);
-        let until_the_end = octets.len().min(self.octets.len() - at);
-        let (first, second) = octets.split_at(until_the_end);
-        self.octets[at..at + first.len()].copy_from_slice(first);
-        self.octets[..second.len()].copy_from_slice(second);
-    }
+/// Returns the number of the piece that contains the octet.
+#[inline]
+fn number(offset: Offset) -> u64 {
+    offset.get() / PIECE as u64
+}
 
-    /// Returns the octets of `span`, all of which must have been stored; in two pieces if they wrap
-    /// around.
-    #[inline]
-    pub(crate) fn slices(&self, span: Span) -> (&[u8], &[u8]) {
-        if span.is_empty() {
-            return (&[], &[]);
-        }
-        let (at, len) = (self.place(span.start), span.len() as usize);
-        let first = len.min(self.octets.len() - at);
-        (&self.octets[at..at + first], &self.octets[..len - first])
-    }
+/// The octets of a span, piece by piece.
+#[derive(Clone, Debug)]
+pub(crate) struct Slices<'a> {
+    ring: &'a Ring,
+    at: u64,
+    end: u64,
+    /// The index of the piece that holds `at`.
+    index: usize,
+}
+
+impl<'a> Iterator for Slices<'a> {
+    type Item = &'a [u8];
 
     #[inline]
-    fn place(&self, offset: Offset) -> usize {
-        offset.get().wrapping_sub(self.origin) as usize & (self.octets.len() - 1)
+    fn next(&mut self) -> Option<&'a [u8]> {
+        if self.at >= self.end {
+            return None;
+        }
+        let (there, piece) = &self.ring.pieces[self.index];
+        assert!(*there == self.at / PIECE as u64, "stored octets");
+        let place = self.at as usize % PIECE;
+        let len = (PIECE - place).min((self.end - self.at) as usize);
+        self.at += len as u64;
+        self.index += 1;
+        Some(&piece[place..place + len])
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn span(start: u64, end: u64) -> Span {
-        Span::new(Offset::new(start), Offset::new(end))
-    }
-
-    fn octets(range: std::ops::Range<u64>) -> Vec<u8> {
-        range.map(|at| (at % 251) as u8).collect()
-    }
-
-    #[test]
-    fn octets_stay_where_they_are_while_the_ring_turns_and_grows() {
-        let mut ring = Ring::default();
-        let (mut read, mut written) = (1, 1);
-        for step in 1..200 {
-            let more = 97 * step % 3000;
-            ring.reserve(span(read, written + more), Offset::new(written));
-            ring.put(Offset::new(written), &octets(written..written + more));
-            written += more;
-            let less = (written - read).min(89 * step % 3100);
-            let (first, second) = ring.slices(span(read, read + less));
-            assert_eq!([first, second].concat(), octets(read..read + less));
-            read += less;
-            if read == written {
-                ring.restart(Offset::new(read));
-            }
-        }
-        assert!(ring.allocated().is_power_of_two());
-    }
-
-    #[test]
-    fn what_lies_beyond_a_hole_survives_growth() {
-        let mut ring = Ring::default();
-        ring.reserve(span(1, 2001), Offset::new(1));
-        ring.put(Offset::new(1501), &octets(1501..2001));
-        ring.reserve(span(1, 9001), Offset::new(2001));
-        let (first, second) = ring.slices(span(1501, 2001));
-        assert_eq!([first, second].concat(), octets(1501..2001));
-    }
-}
+mod tests;

@@ -3,14 +3,14 @@
 use std::io;
 use std::task::Waker;
 
-use tinygram_engine::{Config, Connection, Duration, Instant, Offset, Segment, Span};
+use tinygram_engine::{Config, Connection, Duration, Instant, Offset, Segment, Span, State};
 use tinygram_wire::encode::Path;
 use tinygram_wire::packet::{Header, Near};
 use tinygram_wire::sequence::{Numbering, Sequence};
 
 use super::Pair;
 use super::chronicle::Chronicle;
-use super::ring::Ring;
+use super::ring::{Pieces, Ring};
 
 /// Urgent data of the peer.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +37,6 @@ pub(crate) struct Socket {
     pub(super) send: Ring,
     /// Octets that arrived and are not read.
     pub(super) receive: Ring,
-    /// The receive buffer's first size in octets. An octet that lies beyond the last one read by
-    /// more than both this and the present size has no place.
-    pub(super) receive_limit: u64,
     pub(super) owner: Owner,
     /// How the connection ended, if not by both sides' FINs.
     pub(super) fate: Option<Fate>,
@@ -138,7 +135,6 @@ impl Socket {
         owner: Owner,
     ) -> Self {
         Self {
-            receive_limit: config.receiver.buffer,
             connection,
             path,
             peer_ttl: 0,
@@ -211,15 +207,6 @@ impl Socket {
         numbering.segment(header, len, near)
     }
 
-    /// Returns the part of `span` for which the receive buffer has a place.
-    #[inline(always)]
-    pub(super) fn within_buffer(&self, span: Span) -> Span {
-        let receiver = self.connection.receiver();
-        let read = receiver.read_up_to();
-        let limit = self.receive_limit.max(receiver.capacity());
-        Span::new(span.start.max(read), span.end.min(read + limit))
-    }
-
     /// Returns the end of the octets that the receive buffer holds.
     #[inline]
     pub(super) fn received_up_to(&self) -> Offset {
@@ -228,20 +215,37 @@ impl Socket {
         last.map_or(receiver.nxt(), |last| last.end)
     }
 
-    /// Stores the octets of `span` from `payload`, which begins at `start`, in the receive buffer,
-    /// which holds nothing beyond `held`. The span must be [within the
-    /// buffer](Self::within_buffer).
+    /// Stores the octets of `span` from `payload`, which begins at `start`, in the receive buffer.
     #[inline]
-    pub(super) fn keep(&mut self, span: Span, start: Offset, payload: &[u8], held: Offset) {
+    pub(super) fn keep(&mut self, span: Span, start: Offset, payload: &[u8], pieces: &mut Pieces) {
         if span.is_empty() {
             return;
         }
-        let read = self.connection.receiver().read_up_to();
-        self.receive
-            .reserve(Span::new(read, span.end.max(held)), held);
         let skipped = (span.start - start) as usize;
         let octets = &payload[skipped..skipped + span.len() as usize];
-        self.receive.put(span.start, octets);
+        self.receive.put(span.start, octets, pieces);
+    }
+
+    /// Frees what was read.
+    #[inline]
+    pub(super) fn forget_read(&mut self, pieces: &mut Pieces) {
+        let read = self.connection.receiver().read_up_to();
+        let end = self.received_up_to();
+        self.receive.discard(read, end, pieces);
+    }
+
+    /// Frees what the peer has acknowledged.
+    #[inline]
+    pub(super) fn forget_acknowledged(&mut self, pieces: &mut Pieces) {
+        let vars = self.connection.sender().vars();
+        self.send.discard(vars.una, vars.written, pieces);
+    }
+
+    /// Frees what was written, if the connection is gone and no packet waits for its octets.
+    pub(super) fn forget_what_cannot_leave(&mut self, pieces: &mut Pieces) {
+        if self.connection.state() == State::Closed && self.queued == 0 {
+            self.send.release(pieces);
+        }
     }
 
     /// Returns how many octets of memory its buffers take.

@@ -202,9 +202,9 @@ impl Batch {
         let headers_len = socket.path.headers_len(&header.options);
         let start = self.octets.len() + abilities.headroom;
         self.octets.resize(start + headers_len, 0);
-        let (first, second) = socket.send.slices(whole.data());
-        self.octets.extend_from_slice(first);
-        self.octets.extend_from_slice(second);
+        for slice in socket.send.slices(whole.data()) {
+            self.octets.extend_from_slice(slice);
+        }
         let checksum = match abilities.offload {
             true => Checksum::PseudoHeader,
             false => Checksum::Full,

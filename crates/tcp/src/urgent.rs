@@ -43,8 +43,8 @@ impl Core {
                 false => Ok(None),
             };
         }
-        let (first, _) = socket.receive.slices(Span::new(urgent.at, urgent.at + 1));
-        let octet = first[0];
+        let mut octets = socket.receive.slices(Span::new(urgent.at, urgent.at + 1));
+        let octet = octets.next().expect("an octet that has arrived")[0];
         socket.urgent = Some(Urgent {
             taken: !keep,
             ..urgent

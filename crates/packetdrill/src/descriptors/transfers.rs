@@ -42,19 +42,16 @@ impl World {
         }
         let mut octets = Vec::new();
         if flags & MSG_PEEK != 0 && readable > 0 {
-            let (first, second) = self.core.peek(key, most);
-            octets.extend_from_slice(first);
-            octets.extend_from_slice(second);
+            self.core
+                .peek(key, most)
+                .for_each(|piece| octets.extend_from_slice(piece));
             return Some(Ok(Outcome {
                 value: octets.len() as i64,
                 octets,
                 ..Outcome::default()
             }));
         }
-        let take = |first: &[u8], second: &[u8]| {
-            octets.extend_from_slice(first);
-            octets.extend_from_slice(second);
-        };
+        let take = |piece: &[u8]| octets.extend_from_slice(piece);
         let waits = !self.is_nonblocking(fd) && flags & libc::MSG_DONTWAIT == 0;
         let result = match waits {
             true => self.core.poll_read(self.now, key, most, &nobody(), take),

@@ -1,7 +1,7 @@
 //! Octets both ways at once, and their digests.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use socket2::{Domain, Socket, Type};
@@ -39,6 +39,19 @@ pub(crate) fn trials() -> Vec<Trial> {
         ),
     ];
     let mut all: Vec<Trial> = lines.into_iter().flat_map(in_all_roles).collect();
+    // Only packets of a wire can be lost.
+    for (name, troubles, line) in [
+        ("losses", troubles, Line::PLAIN),
+        ("offload", None, Line::OFFLOAD),
+    ] {
+        let line = Line {
+            troubles,
+            scarce: true,
+            ..line
+        };
+        let name = format!("transfer/scarce-memory/{name}");
+        all.push(trial(name, move || scarce_memory(line)));
+    }
     all.push(trial("transfer/our-tiny-mss", our_tiny_mss));
     all.push(trial("transfer/the-kernels-tiny-mss", the_kernels_tiny_mss));
     all
@@ -94,6 +107,38 @@ async fn exchange(ours: TcpStream, theirs: std::net::TcpStream, len: u64) {
     assert_eq!(came_back.expect("we could read"), Stream::digest(2, len));
     let gigabits = 16.0 * len as f64 / took.as_secs_f64() / 1e9;
     eprintln!("{len} octets each way in {took:.2?}: {gigabits:.2} Gbit/s, digests right");
+}
+
+/// Eight transfers share one megabyte of our memory on a line with losses, so that data that SACK
+/// blocks have reported to the kernel is given up again (RFC 2018, section 8).
+async fn scarce_memory(line: Line) {
+    let world = World::new(line);
+    let mut transfers = Vec::new();
+    for number in 0..8 {
+        let (ours, theirs) = world.connected(Family::V4, number % 2 == 0).await;
+        transfers.push(tokio::spawn(exchange(
+            ours,
+            theirs,
+            long_or(1 << 26, 1_000_000),
+        )));
+    }
+    let (mut scarce, mut most) = (0, 0);
+    while transfers.iter().any(|transfer| !transfer.is_finished()) {
+        scarce += u32::from(world.stack.is_memory_scarce());
+        most = most.max(world.stack.resident());
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    for transfer in transfers {
+        transfer.await.expect("no panic");
+    }
+    let counters = world.stack.counters();
+    eprintln!(
+        "{most} octets at most, scarce at {scarce} looks, {} octets given up, {} segments not stored",
+        counters.pruned, counters.not_stored
+    );
+    assert!(most <= 1 << 20, "{most} octets");
+    assert!(scarce > 0, "it was no test");
+    assert!(counters.pruned > 0 || line.troubles.is_none());
 }
 
 async fn our_tiny_mss() {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use tinygram_stack::device::{Abilities, Device, Offload, Received};
-use tinygram_stack::{Stack, Tun, TunSettings};
+use tinygram_stack::{Stack, StackSettings, Tun, TunSettings};
 
 use crate::common::{Digest, PIECE, Stream, Troubled, Troubles};
 
@@ -28,6 +28,8 @@ pub(crate) struct Line {
     pub(crate) offload: bool,
     pub(crate) threaded_napi: bool,
     pub(crate) troubles: Option<Troubles>,
+    /// Whether the stack has as little memory as possible.
+    pub(crate) scarce: bool,
 }
 
 impl Line {
@@ -36,6 +38,7 @@ impl Line {
         offload: false,
         threaded_napi: false,
         troubles: None,
+        scarce: false,
     };
     pub(crate) const OFFLOAD: Self = Self {
         offload: true,
@@ -70,9 +73,15 @@ impl World {
             device: tun,
             deaf: Arc::clone(&deaf),
         };
+        let mut settings = StackSettings::default();
+        if line.scarce {
+            settings.memory = 1 << 20;
+        }
         let stack = match line.troubles {
-            Some(troubles) => Stack::new(Troubled::new(device, troubles), &addresses),
-            None => Stack::new(device, &addresses),
+            Some(troubles) => {
+                Stack::with_settings(Troubled::new(device, troubles), &addresses, &settings)
+            }
+            None => Stack::with_settings(device, &addresses, &settings),
         };
         Self {
             stack: stack.expect("a stack"),

@@ -84,8 +84,8 @@ fn a_reader_waits_for_the_low_water_mark() {
     let read = |world: &mut World, most| {
         let context = &Context::from_waker(&waker);
         let mut octets = Vec::new();
-        let took = world.core.poll_read(now, key, most, context, |one, two| {
-            octets.extend([one, two].concat());
+        let took = world.core.poll_read(now, key, most, context, |piece| {
+            octets.extend_from_slice(piece);
         });
         took.map(|took| {
             took.unwrap();
@@ -100,7 +100,7 @@ fn a_reader_waits_for_the_low_water_mark() {
     // A read of less than the mark does not wait for what it does not want, nor does one that never
     // waits.
     assert_eq!(read(&mut world, 2), Poll::Ready(b"12".to_vec()));
-    let taken = world.core.read_now(now, key, 1, |_, _| {});
+    let taken = world.core.read_now(now, key, 1, |_| {});
     assert!(matches!(taken, Some(Ok(1))));
     assert_eq!(read(&mut world, 100), Poll::Pending);
     world.segment(10, 1, Flags::ACK, b"0123");
@@ -123,13 +123,13 @@ fn a_reader_of_less_than_the_mark_is_woken() {
     let (now, key) = (world.now, world.key);
     world.core.set_receive_low_water(key, 10);
     world.segment(1, 1, Flags::ACK, b"123");
-    let read = world.core.poll_read(now, key, 5, context, |_, _| {});
+    let read = world.core.poll_read(now, key, 5, context, |_| {});
     assert!(read.is_pending());
     world.segment(4, 1, Flags::ACK, b"4");
     assert_eq!(bell.rang(&mut world), 0);
     world.segment(5, 1, Flags::ACK, b"56");
     assert_eq!(bell.rang(&mut world), 1);
-    let read = world.core.poll_read(now, key, 5, context, |_, _| {});
+    let read = world.core.poll_read(now, key, 5, context, |_| {});
     assert!(matches!(read, Poll::Ready(Ok(5))));
 }
 
@@ -142,7 +142,7 @@ fn a_lower_mark_wakes_the_reader() {
     let (now, key) = (world.now, world.key);
     world.core.set_receive_low_water(key, 10);
     world.segment(1, 1, Flags::ACK, b"123");
-    let read = world.core.poll_read(now, key, 100, context, |_, _| {});
+    let read = world.core.poll_read(now, key, 100, context, |_| {});
     assert!(read.is_pending());
     world.core.set_receive_low_water(key, 4);
     assert_eq!(bell.rang(&mut world), 0);

@@ -19,6 +19,10 @@ use tinygram_wire::packet::{self, Header, Verify};
 
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 80);
 
+/// The octets of a piece of memory, and what it counts for with its place in the index.
+const PIECE: usize = 2048;
+const COST: usize = PIECE + 64;
+
 /// The core under attack, and its clock.
 struct Victim {
     core: Core,
@@ -43,9 +47,9 @@ impl Victim {
             now: Instant::from_nanos(1),
             listener,
             batch: Batch::default(),
-            // Rings are powers of two.
+            // A ring may begin and end within pieces.
             most: [options.send_buffer, options.receive_buffer]
-                .map(|octets| (octets as usize).next_power_of_two())
+                .map(|octets| (octets as usize / PIECE + 2) * COST)
                 .iter()
                 .sum(),
         }
@@ -100,10 +104,7 @@ impl Victim {
     fn read(&mut self, key: usize) -> Vec<u8> {
         let mut all = Vec::new();
         loop {
-            let take = |first: &[u8], second: &[u8]| {
-                all.extend_from_slice(first);
-                all.extend_from_slice(second);
-            };
+            let take = |piece: &[u8]| all.extend_from_slice(piece);
             let read = self.core.poll_read(self.now, key, 1 << 20, &waits(), take);
             match read {
                 Poll::Ready(Ok(some)) if some > 0 => {}

@@ -8,7 +8,7 @@ use tinygram_tcp::SocketOptions;
 use tinygram_wire::checksum::Sum;
 use tinygram_wire::options::Options;
 
-use super::{Dice, Peer, Victim, waits};
+use super::{COST, Dice, Peer, Victim, waits};
 
 #[test]
 fn data_and_resets_outside_the_window_do_nothing() {
@@ -103,6 +103,32 @@ fn a_refused_segment_changes_nothing_that_is_there() {
     victim.arrives(&forged.packet(peer.seq, Flags::ACK, b"XYZ"));
     victim.arrives(&peer.packet(peer.seq, Flags::ACK, b"abc"));
     assert_eq!(victim.read(key), b"abcdef");
+}
+
+/// The figures of the table of bounds in docs/stack.md.
+#[test]
+fn octets_far_apart_take_a_piece_of_memory_each_however_far() {
+    let arrive = |places: &[u32]| {
+        let mut victim = Victim::new(8, &SocketOptions::default());
+        let mut peer = Peer::at(1);
+        // With scaling the window is the whole buffer, a megabyte.
+        let options = Options {
+            mss: Some(1460),
+            window_scale: Some(0),
+            ..Options::default()
+        };
+        victim.arrives(&peer.packet_with(peer.seq, Flags::SYN, b"", options));
+        peer.complete(&mut victim);
+        for at in places {
+            victim.arrives(&peer.packet(peer.seq.wrapping_add(*at), Flags::ACK, b"x"));
+        }
+        victim.core.allocated()
+    };
+    let megabyte = 1 << 20;
+    assert_eq!(arrive(&[megabyte - 1]), COST);
+    assert_eq!(arrive(&[megabyte]), 0, "beyond the window");
+    let spread: Vec<u32> = (1..=64).map(|n| n * (megabyte / 64) - 1).collect();
+    assert_eq!(arrive(&spread), 64 * COST);
 }
 
 #[test]
