@@ -2,7 +2,9 @@ use tinygram_stalls::thresholds::COARSE_CLOCK_NS;
 use tinygram_wire::capture::{Frame, LinkType};
 use tinygram_wire::decode::{self, Decoded, Look};
 
-use crate::conversation::Conversation;
+use crate::about::About;
+use crate::conversation::{Conversation, Telling};
+use crate::explain;
 use crate::findings::finding::{Facts, Finding};
 use crate::flow::ends::Ends;
 use crate::flow::mark::Mark;
@@ -10,7 +12,6 @@ use crate::parameters::Parameters;
 use crate::pool::{Corroborated, Pools};
 use crate::report::{ConnectionReport, Report, Summary};
 use crate::table::Table;
-use tinygram_stalls::Kind;
 
 /// Takes frames in capture order and returns a report at the end.
 ///
@@ -20,6 +21,7 @@ pub struct Analyzer {
     table: Table,
     pools: Pools,
     report: Report,
+    about: Option<About>,
 }
 
 impl Analyzer {
@@ -29,6 +31,7 @@ impl Analyzer {
         Self {
             table: Table::new(parameters.connection_limit, parameters.first_connection),
             pools: Pools::default(),
+            about: parameters.explain.map(About::new),
             report: Report {
                 summary: Summary {
                     some_kinds: parameters
@@ -104,7 +107,11 @@ impl Analyzer {
         connection.flow.raw_ip = link == LinkType::RAW;
         let was_closed = connection.flow.closed;
         let before = self.report.findings.len();
-        connection.segment(segment, around, from, mark, &mut self.report.findings);
+        let telling = Telling {
+            found: &mut self.report.findings,
+            about: self.about.as_ref(),
+        };
+        connection.segment(segment, around, from, mark, telling);
         let closes = connection.flow.closed && !was_closed;
         if self.report.findings.len() > before {
             self.note_findings(before);
@@ -176,10 +183,13 @@ impl Analyzer {
         connections.sort_unstable_by_key(|c| c.id);
         if !self.report.summary.has_clock() {
             self.forget_times();
-            return self.report;
+        } else {
+            self.judge_suspects();
+            self.agree_on_the_path();
         }
-        self.judge_suspects();
-        self.agree_on_the_path();
+        if let Some(about) = &self.about {
+            self.report.explanation = explain::lines(about, &self.report);
+        }
         self.report
     }
 
@@ -231,10 +241,7 @@ impl Analyzer {
             if let Ok(at) = row {
                 connections[at].note_suspect(&suspect, sure);
             }
-            // A single wait of a full segment may have any cause; a buffer's size shows again and
-            // again.
-            let once = !sure && suspect.kind == Kind::SmallBuffer;
-            if wanted(suspect.kind) && fit != Corroborated::Against && !once {
+            if wanted(suspect.kind) && fit != Corroborated::Against {
                 findings.push(suspect);
             }
         }
@@ -243,7 +250,10 @@ impl Analyzer {
 
     fn let_go(&mut self, mut connection: Conversation) {
         let before = self.report.findings.len();
-        connection.end(&mut self.report.findings);
+        connection.end(Telling {
+            found: &mut self.report.findings,
+            about: self.about.as_ref(),
+        });
         for from in 0..2 {
             self.report.findings.extend(connection.doubtful(from));
         }

@@ -1,16 +1,22 @@
 //! A connection, and what has been concluded from it.
 
+use std::cell::RefCell;
+
 use tinygram_stalls::thresholds::doubt;
 use tinygram_stalls::{Kind, Tier};
 use tinygram_wire::decode::{Around, Segment};
 
+use crate::about::About;
 use crate::findings;
 use crate::findings::finding::Finding;
 use crate::flow::connection::{Connection, Witness};
 use crate::flow::ends::Ends;
 use crate::flow::mark::Mark;
 use crate::flow::seen::Seen;
+use crate::verdict::check::{Asked, Saw};
+use crate::verdict::checks::cut_window;
 use crate::verdict::evidence::Evidence;
+use crate::verdict::ledger::Ledger;
 use crate::verdict::lookalikes::{Lookalike, Tally};
 use crate::verdict::story::{Accused, Story, Suspect};
 
@@ -46,33 +52,38 @@ impl Conversation {
         around: &Around,
         from: usize,
         mark: Mark,
-        found: &mut Vec<Finding>,
+        telling: Telling<'_>,
     ) {
         let mut teller = Teller {
             story: &mut self.story,
-            found,
+            telling,
         };
         if self.flow.segment(segment, around, from, mark, &mut teller) {
-            self.end(found);
+            let Teller { telling, .. } = teller;
+            self.end(telling);
         }
     }
 
     /// Nothing more will come: judges what is still open.
-    pub(crate) fn end(&mut self, found: &mut Vec<Finding>) {
+    pub(crate) fn end(&mut self, telling: Telling<'_>) {
         self.flow.closed = true;
         if std::mem::replace(&mut self.judged, true) {
             return;
         }
         let mut teller = Teller {
             story: &mut self.story,
-            found,
+            telling,
         };
         teller.resolve(&self.flow, 0, None);
         teller.resolve(&self.flow, 1, None);
         for from in 0..2 {
             self.flow.was_lost(from, &mut teller);
             if let Some(story) = teller.story {
-                story.drop_unproven(from, &evidence(&self.flow, from));
+                let evidence = Evidence {
+                    ledger: teller.telling.ledger(),
+                    ..evidence(&self.flow, from)
+                };
+                story.drop_unproven(from, &evidence);
             }
             let mss = self.flow.mss(from);
             if let Some(finding) = findings::tinygram_flood::find(&self.flow, from, mss) {
@@ -85,9 +96,7 @@ impl Conversation {
     pub(crate) fn suspects(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
         let story = self.story.iter();
         let held = story.flat_map(move |story| story.suspects(from));
-        held.map(move |Suspect { kind, hold, .. }| {
-            Finding::of_hold(&self.flow, from, *kind, hold, Tier::Possible)
-        })
+        held.map(move |suspect| self.possible(from, suspect.kind, suspect))
     }
 
     /// Returns what was held though nobody was seen to wait, if it is beyond accident that it was held.
@@ -103,19 +112,35 @@ impl Conversation {
     pub(crate) fn doubtful(&self, from: usize) -> impl Iterator<Item = Finding> + '_ {
         let story = self.story.iter();
         let held = story.flat_map(move |story| story.doubtful(from));
-        held.map(move |(kind, suspect)| {
-            Finding::of_hold(&self.flow, from, kind, &suspect.hold, Tier::Possible)
-        })
+        held.map(move |(kind, suspect)| self.possible(from, kind, suspect))
+    }
+
+    fn possible(&self, from: usize, kind: Kind, suspect: &Suspect) -> Finding {
+        let Suspect { hold, asked, .. } = suspect;
+        Finding::of_hold(&self.flow, from, kind, hold, Tier::Possible, asked.clone())
     }
 }
 
 /// Passes on what is seen to the story, and what the story concludes to the findings.
-struct Teller<'a> {
-    story: &'a mut Option<Box<Story>>,
-    found: &'a mut Vec<Finding>,
+struct Teller<'s, 'a> {
+    story: &'s mut Option<Box<Story>>,
+    telling: Telling<'a>,
 }
 
-impl Witness for Teller<'_> {
+/// Where conclusions go.
+pub(crate) struct Telling<'a> {
+    pub(crate) found: &'a mut Vec<Finding>,
+    /// What is to be explained, if anything is.
+    pub(crate) about: Option<&'a About>,
+}
+
+impl<'a> Telling<'a> {
+    fn ledger(&self) -> Option<&'a RefCell<Ledger>> {
+        self.about.map(|about| &about.ledger)
+    }
+}
+
+impl Witness for Teller<'_, '_> {
     #[inline]
     fn saw(&mut self, flow: &Connection, from: usize, seen: Seen) {
         match seen {
@@ -124,7 +149,16 @@ impl Witness for Teller<'_> {
                 if let Some(story) = self.story
                     && story.is_open(from)
                 {
-                    story.abandon(from, &evidence(flow, from));
+                    let evidence = Evidence {
+                        ledger: self.telling.ledger(),
+                        ..evidence(flow, from)
+                    };
+                    story.abandon(from, &evidence);
+                }
+            }
+            Seen::Plain(mark, plain) => {
+                if let Some(about) = self.telling.about {
+                    about.plain(flow.id, mark, plain);
                 }
             }
             seldom => self.saw_more(flow, from, seldom),
@@ -132,21 +166,25 @@ impl Witness for Teller<'_> {
     }
 }
 
-impl Teller<'_> {
+impl Teller<'_, '_> {
     #[inline(never)]
     fn saw_more(&mut self, flow: &Connection, from: usize, seen: Seen) {
+        if let Some(about) = self.telling.about {
+            about.saw(flow.id, &seen);
+        }
         match seen {
             Seen::Held(hold) => self.story().hold(from, hold),
             Seen::Restarted(hold) => {
                 let (kind, tier) = (Kind::IdleRestart, Tier::Likely);
-                self.tell(Finding::of_hold(flow, from, kind, &hold, tier));
+                let checks = vec![Asked::failed(&cut_window::CHECK, Saw::Nothing)];
+                self.tell(Finding::of_hold(flow, from, kind, &hold, tier, checks));
             }
             Seen::Thought(mark, ns) => self.rule_out(Lookalike::ThinkTime, mark, ns),
             Seen::Defied(mark, ns) => self.rule_out(Lookalike::NotHolding, mark, ns),
             Seen::Lost(mark, ns) => self.story().lost(mark, ns),
             Seen::Window(closed, mark) => self.story().window(from, closed, mark),
             Seen::Finished => self.finished(flow, from),
-            Seen::Answered(_) | Seen::WentOn => {}
+            Seen::Answered(_) | Seen::WentOn | Seen::Plain(..) => {}
         }
     }
 
@@ -183,17 +221,18 @@ impl Teller<'_> {
             never_unasked: peer.tally.never_unasked(),
             relayed: flow.is_relayed(),
             delays_for_longer: flow.delays_for_longer(from),
+            ledger: self.telling.ledger(),
             ..evidence(flow, from)
         };
         for Accused { suspect, tier } in self.story().resolve(from, &evidence) {
-            let Suspect { kind, hold, .. } = &suspect;
-            self.tell(Finding::of_hold(flow, from, *kind, hold, tier));
+            let Suspect { kind, hold, asked } = suspect;
+            self.tell(Finding::of_hold(flow, from, kind, &hold, tier, asked));
         }
     }
 
     fn tell(&mut self, finding: Finding) {
         self.story().count(finding.kind, finding.cost_ns);
-        self.found.push(finding);
+        self.telling.found.push(finding);
     }
 
     fn story(&mut self) -> &mut Story {

@@ -16,8 +16,10 @@
 //! A false accusation costs more than a miss: what cannot be told apart from a lookalike is
 //! counted, not accused.
 
+mod about;
 mod analyzer;
 mod conversation;
+mod explain;
 mod findings;
 mod flow;
 mod parameters;

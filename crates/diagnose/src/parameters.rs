@@ -18,6 +18,8 @@ pub struct Parameters {
     pub listed_limit: usize,
     /// What is looked at; `None` means everything.
     pub filter: Option<Filter>,
+    /// The number of a frame whose story is told ([`Report::explanation`](crate::Report::explanation)).
+    pub explain: Option<u64>,
 }
 
 impl Default for Parameters {
@@ -28,6 +30,7 @@ impl Default for Parameters {
             finding_limit: 100_000,
             listed_limit: 10_000,
             filter: None,
+            explain: None,
         }
     }
 }

@@ -12,6 +12,8 @@ use tinygram_wire::endpoint::Endpoint;
 use crate::conversation::Conversation;
 use crate::findings::finding::Finding;
 use crate::flow::odds::Odds;
+use crate::verdict::check::{Asked, Saw};
+use crate::verdict::checks::{certainty, corroborated};
 use tinygram_stalls::{Kind, Side, Tier};
 
 /// Suspects by the program that sent them.
@@ -93,17 +95,31 @@ impl Pools {
             };
             pool.suspects.into_iter().map(move |mut suspect| {
                 let vouched = suspect.vouched_by(&pool.odds, pool.blur_ns);
+                let once = suspect.kind == Kind::SmallBuffer;
                 let fit = match (accident < doubt, vouched) {
                     (true, true) => Corroborated::Beyond,
                     // Where the habit is sharp, a loose fit had another reason.
                     (true, false) => Corroborated::Against,
+                    // A single wait of a full segment may have any cause; a buffer's size shows
+                    // again and again.
+                    (false, _) if once => Corroborated::Against,
                     (false, _) if accident < AS_LIKELY || suspect.is_within(pool.blur_ns) => {
                         Corroborated::Neither
                     }
                     (false, _) => Corroborated::Against,
                 };
+                let saw = Saw::chance(accident, doubt);
+                suspect.checks.push(match fit {
+                    Corroborated::Beyond => Asked::passed(&corroborated::CHECK, saw),
+                    _ => Asked::failed(&corroborated::CHECK, saw),
+                });
                 if fit == Corroborated::Beyond {
                     suspect.tier = tier;
+                    let saw = Saw::chance(accident, CERTAIN);
+                    suspect.checks.push(match tier {
+                        Tier::Certain => Asked::passed(&certainty::CHECK, saw),
+                        _ => Asked::failed(&certainty::CHECK, saw),
+                    });
                 }
                 (suspect, fit)
             })

@@ -20,6 +20,8 @@ pub struct Report {
     pub connections: Vec<ConnectionReport>,
     /// Findings in order of discovery.
     pub findings: Vec<Finding>,
+    /// The story of the frame that was asked about, a line each; empty if none was.
+    pub explanation: Vec<String>,
 }
 
 /// Totals over the capture.

@@ -13,7 +13,7 @@ use random::capture::{self, Capture, Truth};
 use random::dice::Dice;
 use random::made::{self, Shape, Sort};
 use random::score::{Claim, Score};
-use tinygram_diagnose::{Analyzer, Facts, Parameters, Report};
+use tinygram_diagnose::{Analyzer, Facts, Parameters, Report, Tier};
 use tinygram_stalls::Cure;
 use tinygram_wire::capture::{LinkType, PcapWriter};
 
@@ -164,6 +164,15 @@ fn agrees(report: &Report, frames: usize) -> Result<(), String> {
         let sorted = numbers.is_sorted() && numbers.iter().all(|n| (1..=frames as u64).contains(n));
         if !sorted || !(0..=c.duration_ns()).contains(&finding.cost_ns) {
             return Err(format!("{numbers:?} cost {}", finding.cost_ns));
+        }
+        // Each says what was asked, and what keeps it from being certain.
+        let is_tiny = matches!(&finding.facts, Facts::Flood(flood) if flood.is_tiny);
+        if finding.checks.is_empty() && !is_tiny {
+            return Err(format!("{numbers:?}: nothing was asked"));
+        }
+        if finding.bounded_by().is_none() != (finding.tier == Tier::Certain) {
+            let asked = &finding.checks;
+            return Err(format!("{numbers:?}: {} by {asked:?}", finding.tier));
         }
         let last = numbers.last().copied();
         if finding.kind.is_stall() && !held.insert((finding.connection, last)) {

@@ -53,6 +53,12 @@ pub struct Flood {
     pub coalesced_percent: f64,
     /// Mergeable segments per second during the flood.
     pub per_second: f64,
+    /// Mergeable segments per run.
+    pub per_run: f64,
+    /// The share of the segments that is mergeable.
+    pub share: f64,
+    /// Whether it is a flood by its runs of tiny segments alone, between large ones.
+    pub is_tiny: bool,
 }
 
 impl Counts {
@@ -91,6 +97,9 @@ impl Counts {
             overhead_percent,
             coalesced_percent: self.overhead_percent(kept, acks as u32),
             per_second,
+            per_run,
+            share,
+            is_tiny: tiny,
         })
     }
 

@@ -29,8 +29,16 @@ impl Told {
         self.frame += 1;
         let at = mark(self.frame, at_ns);
         let around = Around::default();
-        self.connection
-            .segment(segment, &around, from, at, &mut self.found);
+        self.connection.segment(
+            segment,
+            &around,
+            from,
+            at,
+            Telling {
+                found: &mut self.found,
+                about: None,
+            },
+        );
         self
     }
 

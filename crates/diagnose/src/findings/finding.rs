@@ -11,6 +11,7 @@ use crate::flow::connection::Connection;
 use crate::flow::hold::Hold;
 use crate::flow::mark::Mark;
 use crate::flow::odds::Odds;
+use crate::verdict::check::{Asked, Effect};
 use crate::verdict::kinds::{slow_start_delayed_ack, small_buffer};
 
 /// One stall, or one flood.
@@ -38,6 +39,8 @@ pub struct Finding {
     pub protocol: Option<Protocol>,
     /// The measurements on which the finding rests.
     pub facts: Facts,
+    /// The checks that were asked, in their order, and what each saw.
+    pub checks: Vec<Asked>,
 }
 
 /// The measurements for a finding.
@@ -56,7 +59,9 @@ impl Finding {
         kind: Kind,
         hold: &Hold,
         tier: Tier,
+        mut checks: Vec<Asked>,
     ) -> Self {
+        checks.shrink_to_fit();
         let sender = connection.side(from);
         let rtt_ns = connection.rtt_ns().unwrap_or(0);
         let frames = [Some(hold.trigger), hold.release, Some(hold.held)];
@@ -85,6 +90,7 @@ impl Finding {
                 timeout,
                 ..hold.clone()
             }),
+            checks,
         }
     }
 
@@ -101,6 +107,22 @@ impl Finding {
     pub(crate) fn is_within(&self, blur_ns: i64) -> bool {
         self.hold()
             .is_none_or(|h| h.off_ns <= blur_ns.max(FINEST_NS))
+    }
+
+    /// Returns the check that keeps the finding from being certain; `None` if it is.
+    #[must_use]
+    pub fn bounded_by(&self) -> Option<&Asked> {
+        let failed = |effect| {
+            let mut failed = self.checks.iter().filter(|one| !one.passed);
+            failed.find(|one| one.check.effect == effect)
+        };
+        match self.tier {
+            Tier::Certain => None,
+            Tier::Likely => failed(Effect::AtMostLikely),
+            Tier::Possible => {
+                failed(Effect::AtMostPossible).or_else(|| failed(Effect::PossibleAlone))
+            }
+        }
     }
 
     /// Returns the cure in a few words, for the first sentence.

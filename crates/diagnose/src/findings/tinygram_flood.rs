@@ -5,7 +5,12 @@ use super::finding::{Facts, Finding};
 use super::said::Words;
 use crate::flow::connection::Connection;
 use crate::flow::mark::Mark;
-use tinygram_stalls::flood::Counts;
+use crate::verdict::check::{Asked, Saw};
+use crate::verdict::checks::{flood_overhead, flood_rate, flood_share};
+use tinygram_stalls::flood::{Counts, Flood};
+use tinygram_stalls::thresholds::{
+    FLOOD_LEAST_OVERHEAD_PERCENT, FLOOD_LEAST_PER_RUN, FLOOD_LEAST_PER_SECOND, FLOOD_LEAST_SHARE,
+};
 use tinygram_stalls::{Kind, Pieces, Tier};
 
 /// Returns the flood of a connection that has ended: a flood is a habit, not an event.
@@ -44,7 +49,33 @@ pub(crate) fn find(connection: &Connection, from: usize, mss: u32) -> Option<Fin
         pieces: Pieces::OneMessage,
         protocol: connection.protocol(),
         facts: Facts::Flood(flood),
+        checks: checks(&flood),
     })
+}
+
+/// Returns what the measure of a flood asked.
+fn checks(flood: &Flood) -> Vec<Asked> {
+    let ratio = |saw: f64, bound: f64| Saw::Ratio(saw as f32, bound as f32);
+    let by_run = flood.per_run >= FLOOD_LEAST_PER_RUN;
+    let rate = match by_run {
+        true => ratio(flood.per_run, FLOOD_LEAST_PER_RUN),
+        false => ratio(flood.per_second, FLOOD_LEAST_PER_SECOND),
+    };
+    let share = ratio(flood.share, FLOOD_LEAST_SHARE);
+    let overhead = ratio(
+        flood.overhead_percent / 100.0,
+        FLOOD_LEAST_OVERHEAD_PERCENT / 100.0,
+    );
+    // Between large segments, runs of tiny ones are a flood alone.
+    let answers = [
+        (&flood_share::CHECK, share),
+        (&flood_rate::CHECK, rate),
+        (&flood_overhead::CHECK, overhead),
+    ];
+    let asked = answers.into_iter().take(if flood.is_tiny { 0 } else { 3 });
+    asked
+        .map(|(check, saw)| Asked::passed(check, saw))
+        .collect()
 }
 
 /// Returns the header bytes beyond Davids' forty: timestamps and IPv6.

@@ -13,7 +13,7 @@ use super::half::{self, Arrival, Half, Turn, saturate};
 use super::hold::{self, Pause};
 use super::mark::Mark;
 use super::restart;
-use super::seen::Seen;
+use super::seen::{Plain, Seen};
 use tinygram_stalls::Protocol;
 
 /// One connection's state while it lives. What each segment touches is kept together.
@@ -123,6 +123,7 @@ impl Connection {
         self.frames += 1;
         self.recent = true;
         if self.copies.has(segment, around, from, mark.time_ns) {
+            witness.saw(self, from, Seen::Plain(mark, Plain::Copy));
             return false;
         }
         self.halves[from].spoke = true;
@@ -139,7 +140,9 @@ impl Connection {
         if segment.flags.any(Flags::ACK) {
             self.on_ack(segment, from, mark);
         }
-        if segment.payload > 0 {
+        if segment.payload == 0 {
+            witness.saw(self, from, Seen::Plain(mark, Plain::NoData));
+        } else {
             self.on_payload(segment, around, from, mark, witness);
         }
         self.note_window(segment, from, mark, witness);
@@ -245,7 +248,14 @@ impl Connection {
         }
         let mss = self.mss(from);
         match self.halves[from].arrival(segment, mark.time_ns) {
-            Arrival::KeepAlive | Arrival::Copy => return,
+            Arrival::KeepAlive => {
+                witness.saw(self, from, Seen::Plain(mark, Plain::KeepAlive));
+                return;
+            }
+            Arrival::Copy => {
+                witness.saw(self, from, Seen::Plain(mark, Plain::Copy));
+                return;
+            }
             Arrival::Retransmission => {
                 self.was_lost(from, witness);
                 self.halves[from].send_again(segment, mark, mss);
@@ -256,6 +266,7 @@ impl Connection {
                 return;
             }
             Arrival::Hole => {
+                witness.saw(self, from, Seen::Plain(mark, Plain::First));
                 let half = &mut self.halves[from];
                 let first = !half.seen || half.tally.segments == 0;
                 if !half.seen || half.idle() {
@@ -295,6 +306,8 @@ impl Connection {
         let half = &self.halves[from];
         if half.tally.segments == 0 || half.is_answer(segment) {
             let fresh = half.tally.segments == 0;
+            let plain = if fresh { Plain::First } else { Plain::Answer };
+            witness.saw(self, from, Seen::Plain(mark, plain));
             self.idle_restart(from, mark);
             self.begin_turn(from, Turn::Answer, witness);
             self.halves[from].asked = self.halves[from].peer_spoke;
@@ -319,6 +332,7 @@ impl Connection {
             && !half.short_alone_acked(segment.payload, mss)
             && !half.short_acked_before_full(segment.payload, mss)
         {
+            witness.saw(self, from, Seen::Plain(mark, Plain::InFlight));
             return;
         }
         let exact = (peer.handshake_ns != u32::MAX).then(|| peer.blur_ns());
@@ -375,7 +389,10 @@ impl Connection {
                 let waited_ns = mark.time_ns - self.halves[from].sent.time_ns;
                 witness.saw(self, from, Seen::Defied(mark, waited_ns));
             }
-            Pause::None => self.rested(from, mark, distance_ns, witness),
+            Pause::None => {
+                witness.saw(self, from, Seen::Plain(mark, Plain::Unprompted));
+                self.rested(from, mark, distance_ns, witness);
+            }
         }
     }
 

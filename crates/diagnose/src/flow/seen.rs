@@ -26,4 +26,25 @@ pub(crate) enum Seen {
     Answered(i64),
     /// The end closed its direction.
     Finished,
+    /// A segment that ends no pause in which anything was waited for.
+    Plain(Mark, Plain),
+}
+
+/// Why a segment was not held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plain {
+    /// It has no data.
+    NoData,
+    /// The same frame was recorded before.
+    Copy,
+    /// It repeats the last byte to keep the connection alive.
+    KeepAlive,
+    /// It is the first data of its sender, or what came before it was not recorded.
+    First,
+    /// It answers what the peer sent.
+    Answer,
+    /// Data was in flight, and its sender sent on: nothing held it.
+    InFlight,
+    /// No late acknowledgment, and no timer, came before it.
+    Unprompted,
 }

@@ -36,6 +36,8 @@ pub enum Effect {
     PossibleAlone,
     /// It is likely at most.
     AtMostLikely,
+    /// It is no flood.
+    NoFlood,
 }
 
 impl Effect {
@@ -47,6 +49,7 @@ impl Effect {
             Self::AtMostPossible => "at-most-possible",
             Self::PossibleAlone => "possible-alone",
             Self::AtMostLikely => "at-most-likely",
+            Self::NoFlood => "no-flood",
         }
     }
 }
@@ -77,19 +80,19 @@ impl Saw {
     }
 }
 
-/// Writes for example `41.2 ms against 20.0 ms`; nothing if nothing was measured.
+/// Writes for example `41.2 ms; bound: 20.0 ms`; nothing if nothing was measured.
 impl fmt::Display for Saw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Nothing => Ok(()),
             Self::Time(ns, bound_ns) => {
-                write!(f, "{} against {}", Ms(ns as i64), Ms(bound_ns as i64))
+                write!(f, "{}; bound: {}", Ms(ns as i64), Ms(bound_ns as i64))
             }
-            Self::Count(count, bound) => write!(f, "{count} against {bound}"),
+            Self::Count(count, bound) => write!(f, "{count}; bound: {bound}"),
             Self::Chance(probability, bound) => {
-                write!(f, "an accident in {} against {bound}", Share(probability))
+                write!(f, "probability {}; bound: {bound}", Share(probability))
             }
-            Self::Ratio(ratio, bound) => write!(f, "{ratio:.1} against {bound:.1}"),
+            Self::Ratio(ratio, bound) => write!(f, "{ratio:.1}; bound: {bound:.1}"),
         }
     }
 }
@@ -116,6 +119,20 @@ pub(crate) enum Answer {
     Failed(Saw),
 }
 
+impl Asked {
+    /// Returns a check that was passed.
+    pub(crate) fn passed(check: &'static Check, saw: Saw) -> Self {
+        let passed = true;
+        Self { check, passed, saw }
+    }
+
+    /// Returns a check that was not passed.
+    pub(crate) fn failed(check: &'static Check, saw: Saw) -> Self {
+        let passed = false;
+        Self { check, passed, saw }
+    }
+}
+
 impl Answer {
     pub(crate) fn of(passed: bool, saw: Saw) -> Self {
         match passed {
@@ -136,8 +153,8 @@ pub struct Asked {
     pub saw: Saw,
 }
 
-/// Writes the finding of the check and its measure, for example `an accident explains it as well
-/// (an accident in 0.12 against 0.05)`.
+/// Writes the finding of the check and its measure, for example `an accident would produce as
+/// much too often (probability 0.12; bound: 0.05)`.
 impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = match self.passed {

@@ -1,12 +1,17 @@
 //! What a hold is judged by: what was seen of its connection until now.
 
+use std::cell::RefCell;
+
 use tinygram_stalls::Kind;
 use tinygram_stalls::thresholds::{
     ANSWER_AT_ONCE_NS, FINEST_NS, LATE_ACK_NS, LEAST_DELAY_NS, LONGEST_DELAY_NS, OWN_TIMER_ACKS,
     is_on_timer,
 };
 
+use super::check::Asked;
 use super::kinds;
+use super::ledger::Ledger;
+use super::lookalikes::Lookalike;
 use crate::flow::half::Half;
 use crate::flow::hold::Hold;
 
@@ -28,6 +33,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) relayed: bool,
     /// Its receiver delays ACKs for longer than this sender's retransmission timer takes.
     pub(crate) delays_for_longer: bool,
+    /// Where the answers about one frame are taken down, if somebody asks.
+    pub(crate) ledger: Option<&'a RefCell<Ledger>>,
 }
 
 /// What was seen of the turn in which a segment was held.
@@ -79,6 +86,7 @@ impl<'a> Evidence<'a> {
             never_unasked: false,
             relayed: false,
             delays_for_longer: false,
+            ledger: None,
         }
     }
 
@@ -90,6 +98,13 @@ impl<'a> Evidence<'a> {
             hold,
             kind: self.kind(hold),
             is_last: false,
+        }
+    }
+
+    /// Takes down what was said of a hold, if somebody asks about it.
+    pub(crate) fn note(&self, hold: &Hold, asked: &[Asked], ruled_out: Option<Lookalike>) {
+        if let Some(ledger) = self.ledger {
+            ledger.borrow_mut().note(hold, asked, ruled_out);
         }
     }
 

@@ -2,10 +2,10 @@
 
 use super::check::{Answer, Asked, Check, Effect};
 use super::checks::{
-    at_once, awaited_blocks, certainty, chance, corked, corroborated, delayed_ack, habit,
-    known_kind, link_speed, loss, open_window, own_clock, own_stamp, own_turn, path_measured,
-    prompt_acks, punctual, relay, round_trip, same_flights, sender_holds, short, shorter_path,
-    stream, upon_release,
+    at_once, awaited_blocks, certainty, chance, corked, corroborated, cut_window, delayed_ack,
+    flood_overhead, flood_rate, flood_share, habit, known_kind, link_speed, loss, open_window,
+    own_clock, own_stamp, own_turn, path_measured, prompt_acks, punctual, relay, round_trip,
+    same_flights, sender_holds, short, shorter_path, stream, upon_release,
 };
 use super::evidence::Question;
 use super::lookalikes::Lookalike;
@@ -67,7 +67,13 @@ static OF_AN_ACCUSATION: &[Rule] = rules![certainty];
 pub fn checks() -> impl Iterator<Item = &'static Check> {
     let tables = [OF_A_HOLD, OF_A_TURN, OPEN, OF_AN_ACCUSATION];
     let asked = tables.into_iter().flatten().map(|rule| rule.check);
-    asked.chain([&corroborated::CHECK])
+    asked.chain([
+        &corroborated::CHECK,
+        &cut_window::CHECK,
+        &flood_share::CHECK,
+        &flood_rate::CHECK,
+        &flood_overhead::CHECK,
+    ])
 }
 
 /// What becomes of a hold.

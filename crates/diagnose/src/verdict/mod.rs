@@ -4,10 +4,11 @@
 //! each can be asked. Whatever demotes a hold is a check.
 
 pub(crate) mod check;
-mod checks;
+pub(crate) mod checks;
 pub(crate) mod evidence;
 pub(crate) mod examine;
 pub(crate) mod kinds;
+pub(crate) mod ledger;
 pub(crate) mod lookalikes;
 pub(crate) mod story;
 

@@ -135,7 +135,8 @@ impl Story {
         let turn = TurnSeen::default();
         for hold in holds {
             let question = evidence.question(&turn, &hold);
-            let ruling = examine::of_a_hold(&question, &mut Vec::new());
+            let mut asked = Vec::new();
+            let ruling = examine::of_a_hold(&question, &mut asked);
             let kind = match ruling {
                 Ruling::RuledOut(Lookalike::NobodyWaited | Lookalike::PeriodicSender)
                 | Ruling::Accused
@@ -149,6 +150,7 @@ impl Story {
                 true => Lookalike::Loss,
                 false => kind,
             };
+            evidence.note(&hold, &asked, Some(kind));
             self.ruled_out.add(kind, hold.held.frame, cost_ns(&hold));
         }
         direction.drop_overflow(&mut self.ruled_out);
@@ -184,6 +186,7 @@ impl Story {
             let ruling = examine::of_a_turn(&question, &mut asked);
             let (ruling, kind) = match (ruling, question.kind) {
                 (Ruling::RuledOut(lookalike), _) => {
+                    evidence.note(&hold, &asked, Some(lookalike));
                     direction.rule_out(lookalike, &hold, &mut self.ruled_out);
                     continue;
                 }
@@ -256,6 +259,7 @@ impl Story {
                 match ruling {
                     Ruling::RuledOut(kind) => {
                         let hold = &suspect.hold;
+                        evidence.note(hold, &suspect.asked, Some(kind));
                         self.ruled_out.add(kind, hold.held.frame, cost_ns(hold));
                     }
                     Ruling::Suspected if are_suspects => slow.push(suspect),

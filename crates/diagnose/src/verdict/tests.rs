@@ -33,6 +33,7 @@ fn evidence(half: &Half) -> Evidence<'_> {
         answers_ns: 0,
         relayed: false,
         delays_for_longer: false,
+        ledger: None,
     }
 }
 

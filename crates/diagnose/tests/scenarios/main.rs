@@ -1,5 +1,6 @@
 //! Conversations written out, and what is found in them; `player.rs` describes the notation.
 
+mod audit;
 mod conversations;
 mod evidence;
 mod floods;

@@ -67,9 +67,13 @@ pub(crate) struct Args {
     /// Most connections kept in memory at once (about 1.1 kB each); those silent longest are removed first
     #[arg(long, value_name = "N", default_value_t = 131_072, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) connection_limit: u32,
-    /// Most findings kept with their details (about 0.3 kB each); more are only counted
+    /// Most findings kept with their details (about 1 kB each); more are only counted
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) finding_limit: u32,
+    /// Tell the story of one frame, accused or not: what held it, what was asked, and what that showed
+    #[arg(long, value_name = "FRAME", value_parser = clap::value_parser!(u64).range(1..),
+          conflicts_with_all = ["json", "format", "html", "annotate", "xplot", "fail_on", "recipes"])]
+    pub(super) explain: Option<u64>,
     /// Print how to make the change in common languages and servers, and stop
     #[arg(long)]
     pub(super) recipes: bool,

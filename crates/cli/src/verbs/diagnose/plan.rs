@@ -71,6 +71,12 @@ impl Plan {
                     .to_owned(),
             ));
         }
+        if args.explain.is_some() && super::ring::streams(&inputs, Input::name).len() > 1 {
+            return Err(Failure::Input(
+                "--explain tells of a frame of one capture (accepted: one CAPTURE, or the files of one ring buffer)"
+                    .to_owned(),
+            ));
+        }
         for out in [&args.results.output, &args.html, &args.annotate]
             .into_iter()
             .flatten()
@@ -96,6 +102,7 @@ impl Plan {
                     Some(_) => args.connection_limit as usize,
                     None => Parameters::default().listed_limit,
                 },
+                explain: args.explain,
                 filter: (!filter.is_empty()).then_some(filter),
                 ..Parameters::default()
             },

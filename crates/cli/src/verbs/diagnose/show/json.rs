@@ -8,6 +8,7 @@ use tinygram_diagnose::{ConnectionReport, Direction, Finding, Obstacles, Pieces,
 
 use super::super::plan::Plan;
 use super::super::results::{Capture, Results};
+use super::audit::{self, CheckRow};
 use super::rows::RowByRow;
 use super::totals;
 use crate::files::Input;
@@ -201,6 +202,10 @@ struct FindingRow<'a> {
     pieces: &'static str,
     protocol: Option<&'static str>,
     filter: String,
+    /// The checks that were asked, in their order.
+    checks: Vec<CheckRow>,
+    /// The check that keeps it from being certain.
+    bounded_by: Option<&'static str>,
 }
 
 /// A change that helps; what costs least comes first.
@@ -371,6 +376,8 @@ fn finding<'a>(capture: &'a Capture, f: &Finding) -> FindingRow<'a> {
         protocol: f.protocol.map(Protocol::name),
         filter: format!("frame.number in {{{}}}", list.join(", ")),
         frames,
+        checks: CheckRow::all(f),
+        bounded_by: audit::bounded_by(f),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The results, with one exporter per format.
 
 mod annotate;
+mod audit;
 mod group;
 mod html;
 mod json;
@@ -45,7 +46,10 @@ pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
                     .map_err(|error| failed(&path, error)),
             };
         }
-        (_, None) => Rendered::Text(terminal::report(&plan, results)),
+        (_, None) => Rendered::Text(match plan.parameters.explain {
+            Some(frame) => audit::story(frame, results),
+            None => terminal::report(&plan, results),
+        }),
     };
     match output {
         None => match &shown {

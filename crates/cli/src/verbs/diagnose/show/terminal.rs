@@ -345,6 +345,9 @@ fn findings(out: &mut String, plan: &Plan, results: &Results, group: &Group<'_>)
     for reason in typical.evidence() {
         let _ = writeln!(out, "    - {reason}");
     }
+    if plan.verbose {
+        super::audit::write(out, typical);
+    }
     let advice = typical.advice();
     let _ = writeln!(out, "  Change one of these, what costs least first:");
     for step in &advice.steps {
@@ -389,6 +392,9 @@ fn possible(out: &mut String, plan: &Plan, results: &Results) {
             finding.sender,
             finding.habit()
         );
+        if plan.verbose {
+            super::audit::write(out, finding);
+        }
     }
     let more = found.count();
     if more > 0 {

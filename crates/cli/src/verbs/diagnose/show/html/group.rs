@@ -5,6 +5,7 @@ use std::io;
 use tinygram_diagnose::Side;
 use tinygram_report::{Article, Badge, Chart, Entry, Section, Table, Tone};
 
+use super::super::audit;
 use super::super::group::{Group, plural, seconds};
 use super::super::trace::{self, Excerpt};
 use super::time_sequence::{self, clock};
@@ -21,6 +22,7 @@ pub(super) fn article(at: usize, group: &Group<'_>) -> io::Result<Article> {
     if group.kind.is_stall() {
         sections.extend(charts(group)?.into_iter().map(Section::Chart));
     }
+    sections.extend(audit::section(typical));
     sections.push(every_finding(group));
     let note = group
         .filter_note()

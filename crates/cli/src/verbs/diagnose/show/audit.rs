@@ -1,0 +1,81 @@
+//! How a finding was arrived at: the checks that were asked, what each saw, and which bounded it.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use tinygram_diagnose::{Asked, Finding};
+use tinygram_report::Section;
+
+use super::super::results::Results;
+
+/// A check in JSON.
+#[derive(Serialize)]
+pub(super) struct CheckRow {
+    check: &'static str,
+    passed: bool,
+    saw: String,
+    effect: &'static str,
+    origin: String,
+}
+
+impl CheckRow {
+    pub(super) fn all(finding: &Finding) -> Vec<Self> {
+        finding.checks.iter().map(Self::of).collect()
+    }
+
+    fn of(asked: &Asked) -> Self {
+        Self {
+            check: asked.check.name,
+            passed: asked.passed,
+            saw: asked.to_string(),
+            effect: asked.check.effect.name(),
+            origin: asked.check.origin.to_string(),
+        }
+    }
+}
+
+/// Returns the name of the check that keeps a finding from being certain.
+pub(super) fn bounded_by(finding: &Finding) -> Option<&'static str> {
+    finding.bounded_by().map(|asked| asked.check.name)
+}
+
+/// Writes the checks of a finding, a line each.
+pub(super) fn write(out: &mut String, finding: &Finding) {
+    let _ = writeln!(out, "  Asked:");
+    for asked in &finding.checks {
+        let _ = writeln!(out, "    {}", line(asked));
+    }
+    if let Some(bound) = finding.bounded_by() {
+        let tier = finding.tier;
+        let _ = writeln!(out, "    So {tier} and no more, because {bound}.");
+    }
+}
+
+/// Returns the checks of a finding for the page, folded.
+pub(super) fn section(finding: &Finding) -> Option<Section> {
+    let items: Vec<_> = finding.checks.iter().map(line).collect();
+    (!items.is_empty()).then(|| Section::Folded {
+        summary: format!("What was asked before accusing ({} checks)", items.len()),
+        sections: vec![Section::List {
+            title: String::new(),
+            is_ordered: false,
+            items,
+        }],
+    })
+}
+
+/// Returns the story of the frame that was asked about.
+pub(super) fn story(frame: u64, results: &Results) -> String {
+    let mut out = format!("Frame {frame}\n");
+    for capture in &results.captures {
+        for line in &capture.report.explanation {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+    out
+}
+
+fn line(asked: &Asked) -> String {
+    let answer = if asked.passed { "passed" } else { "not passed" };
+    format!("{}: {answer}, {asked}", asked.check.name)
+}

@@ -1,0 +1,169 @@
+//! Tells the story of one segment, accused or not.
+
+use tinygram_stalls::{Tier, ms};
+
+use crate::about::{About, Sight};
+use crate::findings::finding::Finding;
+use crate::flow::hold::Hold;
+use crate::flow::seen::Plain;
+use crate::report::Report;
+use crate::verdict::check::{Asked, Effect};
+
+/// Returns the story of the frame, a line each.
+pub(crate) fn lines(about: &About, report: &Report) -> Vec<String> {
+    let frame = about.frame;
+    let frames = report.summary.frames;
+    if frame == 0 || frame > frames {
+        return vec![format!(
+            "The capture has no frame {frame}: it has {frames}."
+        )];
+    }
+    let mut told = Vec::new();
+    let connection = about.connection.get();
+    let rows = &report.connections;
+    let row = connection.and_then(|id| rows.iter().find(|row| row.id == id));
+    if let Some(row) = row {
+        let (client, server) = (row.client, row.server);
+        told.push(format!("Connection {}: {client} -> {server}.", row.id));
+    }
+    let ended = |it: &&Finding| it.frames.last().is_some_and(|mark| mark.frame == frame);
+    let finding = report.findings.iter().find(ended);
+    let (sight, ledger) = (about.sight.borrow(), about.ledger.borrow());
+    let yes = match (finding.map(|it| it.tier), ledger.ruled_out) {
+        (Some(Tier::Certain | Tier::Likely), _) => "Yes",
+        (Some(Tier::Possible), _) | (None, None) => "Perhaps",
+        (None, Some(_)) => "It looks so",
+    };
+    told.push(format!("Held? {}", held(&sight, yes)));
+    if let Sight::Held(hold) | Sight::Restarted(hold) = &*sight {
+        told.extend(when(hold));
+    }
+    let asked = finding.map_or(ledger.asked.as_slice(), |it| it.checks.as_slice());
+    told.extend(answers(asked));
+    match (finding, ledger.ruled_out) {
+        (Some(finding), _) => told.extend(verdict(finding)),
+        (None, Some(lookalike)) => told.push(format!(
+            "So it is no stall but {}: {}.",
+            lookalike.name(),
+            lookalike.reason()
+        )),
+        (None, None) if matches!(&*sight, Sight::Held(_)) => {
+            told.push("So nothing is said of it: other connections do not show it either.".into());
+        }
+        (None, None) => {}
+    }
+    told.extend(part(frame, report));
+    told
+}
+
+/// Returns whether it was held, as an answer.
+fn held(sight: &Sight, yes: &str) -> String {
+    match sight {
+        Sight::Nothing => "No: it is no segment of a connection that was followed (no TCP, a SYN, a reset, or left out).".into(),
+        Sight::Plain(Plain::NoData) => "No: it has no data.".into(),
+        Sight::Plain(Plain::Copy) => "No: the same frame was recorded before.".into(),
+        Sight::Plain(Plain::KeepAlive) => "No: it keeps the connection alive.".into(),
+        Sight::Plain(Plain::First) => {
+            "No: it is the first data of its sender, or what came before was not recorded.".into()
+        }
+        Sight::Plain(Plain::Answer) => "No: it answers what the peer sent.".into(),
+        Sight::Plain(Plain::InFlight) => {
+            "No: data was in flight, and its sender sent on without waiting.".into()
+        }
+        Sight::Plain(Plain::Unprompted) => {
+            "No: neither a late ACK nor a timer came right before it.".into()
+        }
+        Sight::Thought(ns) => format!(
+            "No: its program produced it later. A late ACK had come, and it left {} after that.",
+            ms(*ns)
+        ),
+        Sight::Defied(ns) => format!(
+            "No: it left upon an ACK after {}, but its sender had just sent small data while small data was unacknowledged.",
+            ms(*ns)
+        ),
+        Sight::Lost(ns) => format!("No: it was sent again, {} after the first time.", ms(*ns)),
+        Sight::Held(hold) | Sight::Restarted(hold) => {
+            let waited = ms(hold.held.time_ns - hold.trigger.time_ns);
+            let by = match hold.release {
+                Some(release) => format!("until the ACK in frame {} came", release.frame),
+                None => "until a timer of its sender let it go".to_owned(),
+            };
+            format!(
+                "{yes}: its {} bytes waited {waited} behind the {} bytes of frame {}, {by}.",
+                hold.held_len, hold.trigger_len, hold.trigger.frame
+            )
+        }
+    }
+}
+
+/// Returns the times between the three moments.
+fn when(hold: &Hold) -> Option<String> {
+    hold.release?;
+    let there = hold.sender_distance_ns.map_or(String::new(), |ns| {
+        format!("; the sender is {} away, there and back", ms(ns))
+    });
+    Some(format!(
+        "The ACK came {} after the data, and the segment {} after the ACK{there}.",
+        ms(hold.ack_wait_ns),
+        ms(hold.reaction_ns)
+    ))
+}
+
+/// Returns what was asked: the names of what was passed, and a line for each check that was not.
+fn answers(asked: &[Asked]) -> Vec<String> {
+    if asked.is_empty() {
+        return Vec::new();
+    }
+    let mut told = Vec::new();
+    let passed = asked.iter().filter(|one| one.passed);
+    let names: Vec<_> = passed.map(|one| one.check.name).collect();
+    if !names.is_empty() {
+        told.push(format!("Asked and passed: {}.", names.join(", ")));
+    }
+    let failed = asked.iter().filter(|one| !one.passed);
+    told.extend(failed.map(|one| format!("Asked {}: no, {one}.", one.check.name)));
+    told
+}
+
+/// Returns the verdict, and what bounded it.
+fn verdict(finding: &Finding) -> Vec<String> {
+    let what = finding.kind.title();
+    let mut told = vec![format!(
+        "So it is {what} by the {}, {}: {}.",
+        finding.sender,
+        finding.tier,
+        finding.cost()
+    )];
+    let more = match finding.tier {
+        Tier::Certain => return told,
+        Tier::Likely => "Likely and no more",
+        Tier::Possible => "Possible and no more",
+    };
+    if let Some(bound) = finding.bounded_by() {
+        let unless = match bound.check.effect {
+            Effect::PossibleAlone => ", and nothing else of the program shows more",
+            _ => "",
+        };
+        told.push(format!("{more}, because {bound}{unless}."));
+    }
+    told
+}
+
+/// Returns the part that the frame has in the stall of another.
+fn part(frame: u64, report: &Report) -> Option<String> {
+    report.findings.iter().find_map(|finding| {
+        let at = finding.frames.iter().position(|mark| mark.frame == frame)?;
+        let last = finding.frames.last()?;
+        let part = match (finding.kind.is_stall(), at + 1 == finding.frames.len(), at) {
+            (false, ..) | (_, true, _) => return None,
+            (true, false, 0) => "the data behind which",
+            (true, false, _) => "the ACK upon which",
+        };
+        Some(format!(
+            "It is {part} frame {} waited: {}, {}.",
+            last.frame,
+            finding.kind.title(),
+            finding.tier
+        ))
+    })
+}
