@@ -8,6 +8,7 @@ enum what {
 	EVENT_LATE_ACK = 4,
 	EVENT_STACK = 5,
 	EVENT_SEEN = 6,
+	EVENT_DELAYED_ACK = 7,
 };
 
 /* Why octets wait. From REASON_CWND on it is no rule about short segments. */
@@ -176,6 +177,14 @@ struct late {
 	u32 before;
 	u32 min_rtt_us;
 	u32 mss;
+};
+
+/* A receiver's timer of delayed acknowledgments has expired. */
+struct delayed_ack {
+	u32 what;
+	u32 unused;
+	struct ends ends;
+	u64 at_ns;
 };
 
 /* What was seen of one end of a connection: said at its first write, and when it ends. */

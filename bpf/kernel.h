@@ -130,8 +130,13 @@ struct inet_sock {
 	struct sock sk;
 } KERNEL;
 
+struct timer_list {
+	void *function;
+} KERNEL;
+
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
+	struct timer_list icsk_delack_timer;
 	u8 icsk_pending;
 	struct {
 		u32 lrcvtime; /* when data came last, in jiffies */

@@ -22,6 +22,7 @@ const volatile u32 least_late_ack_jiffies = 4;  /* the same */
 const volatile u8 tree_only = 0;  /* only processes in the tree, and whether their threads slept */
 const volatile u32 most_stacks = 0;  /* stacks taken each second and processor; of sockets never held before, an eighth */
 
+const volatile u64 delack_timer = 0;  /* the address of tcp_delack_timer(); 0: it is not known */
 const volatile u8 by_connection = 0;  /* what is seen is counted for each connection, and not only in all */
 
 struct totals totals[MOST_PROCESSORS];
@@ -938,5 +939,47 @@ int thread_sleeps(u64 *context)
 	slept = bpf_map_lookup_elem(&sleeps, &thread);
 	if (slept)
 		(*slept)++;
+	return 0;
+}
+
+/* Through an address that is no pointer of the verifier's. */
+#define GET(sk, field) ({ \
+	typeof(((struct sock *)0)->field) value; \
+	bpf_probe_read_kernel(&value, sizeof value, &(sk)->field); \
+	value; })
+
+/* A timer expires. That of delayed acknowledgments says which acknowledgments were late because of it, and not
+ * because a thread read late. */
+SEC("tp_btf/timer_expire_entry")
+int acknowledgment_is_due(u64 *context)
+{
+	struct timer_list *timer = (void *)context[0];
+	struct inet_connection_sock *none = 0;
+	struct delayed_ack *said;
+	struct sock *sk;
+	struct net *net;
+
+	if ((u64)timer->function != delack_timer)
+		return 0;
+	sk = (void *)timer - FIELD_INFO(none->icsk_delack_timer, 0 /* byte offset */);
+	said = event(EVENT_DELAYED_ACK, sizeof *said);
+	if (!said)
+		return 0;
+	__builtin_memset(&said->ends, 0, sizeof said->ends);
+	said->unused = 0;
+	said->at_ns = bpf_ktime_get_ns();
+	net = GET(sk, __sk_common.skc_net.net);
+	bpf_probe_read_kernel(&said->ends.netns, sizeof said->ends.netns, &net->ns.inum);
+	said->ends.family = GET(sk, __sk_common.skc_family);
+	said->ends.local_port = GET(sk, __sk_common.skc_num);
+	said->ends.remote_port = __builtin_bswap16(GET(sk, __sk_common.skc_dport));
+	if (said->ends.family == AF_INET6) {
+		said->ends.local.v6 = GET(sk, __sk_common.skc_v6_rcv_saddr);
+		said->ends.remote.v6 = GET(sk, __sk_common.skc_v6_daddr);
+	} else {
+		said->ends.local.v4 = GET(sk, __sk_common.skc_rcv_saddr);
+		said->ends.remote.v4 = GET(sk, __sk_common.skc_daddr);
+	}
+	bpf_ringbuf_submit(said, 0);
 	return 0;
 }

@@ -76,7 +76,7 @@ pub(crate) fn code(outcome: Result<Done, Failure>) -> u8 {
             2
         }
         Err(Failure::Blind(line)) => {
-            eprintln!("tinygram: {line}");
+            crate::terminal::complain(&format!("tinygram: {line}"));
             3
         }
         Err(Failure::Io { error, .. }) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
@@ -96,7 +96,7 @@ impl Failure {
 }
 
 fn refuse(line: &str) -> u8 {
-    eprintln!("tinygram: {line}");
+    crate::terminal::complain(&format!("tinygram: {line}"));
     2
 }
 

@@ -61,9 +61,15 @@ fn written(result: io::Result<()>) -> Result<Done, Failure> {
 pub(crate) fn remark(line: &str) {
     match heard::listener() {
         Some(listener) => listener.remark(line),
-        None if io::stderr().is_terminal() => eprintln!("{}", broken(line, size().0)),
-        None => eprintln!("{line}"),
+        None if io::stderr().is_terminal() => complain(&broken(line, size().0)),
+        None => complain(line),
     }
+}
+
+/// Writes a line to standard error. Whether anybody reads it changes nothing else: a closed pipe must
+/// not end a suite that is being guarded.
+pub(crate) fn complain(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// Writes text for people: to a terminal with its lines broken between words, else unchanged.

@@ -210,3 +210,94 @@ fn what_the_library_cannot_look_into_is_said() {
     assert!(said.contains("could not look at everything"), "{said}");
     assert!(said.contains("started without LD_PRELOAD"), "{said}");
 }
+
+/// What the kernel said when a client on this host wrote twice and read, ten times; the first exchange
+/// is not held.
+#[test]
+fn a_recorded_run_is_judged_again() {
+    let recorded = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/guarded/write-write-read.rec"
+    );
+    let mut guard = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    let output = guard
+        .args(["guard", "--replay", recorded])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let counted = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(counted, "9 stalls, 0 without a timer, 0 not waited for\n");
+    // A repeated stall is one line.
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("(9 times, "), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn the_same_run_without_its_timers_has_no_stall() {
+    let recorded = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/guarded/write-write-read.rec"
+    );
+    let octets = std::fs::read(recorded).unwrap();
+    let (header, mut rest) = octets.split_at(octets.iter().position(|o| *o == b'\n').unwrap() + 1);
+    let mut without = header.to_vec();
+    while let Some((length, behind)) = rest.split_first_chunk::<4>() {
+        let (record, next) = behind.split_at(u32::from_le_bytes(*length) as usize);
+        if record[0] != 7 {
+            without.extend(length.iter().chain(record));
+        }
+        rest = next;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("late-reader.rec");
+    std::fs::write(&file, without).unwrap();
+    let mut guard = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    let output = guard
+        .args(["guard", "--replay"])
+        .arg(file)
+        .output()
+        .unwrap();
+    let counted = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(counted, "0 stalls, 9 without a timer, 0 not waited for\n");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn what_is_no_recording_is_refused() {
+    let mut guard = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    let output = guard
+        .args(["guard", "--replay", "/dev/null"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("what guard --record writes"), "{said}");
+}
+
+/// `guard ... 2>&1 | true`: nobody reads, and nothing breaks.
+#[test]
+fn a_closed_pipe_ends_no_live_verb() {
+    for arguments in [
+        &["guard", "--", "true"][..],
+        &["guard", "--source", "preload", "--", "true"],
+        &["watch", "--once", "10ms"],
+        &["ps"],
+        &["run", "--stats", "--", "true"],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+        let closed = || {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            writer
+        };
+        let status = command
+            .args(arguments)
+            .stdout(closed())
+            .stderr(closed())
+            .status()
+            .unwrap();
+        assert_ne!(status.code(), Some(101), "{arguments:?} panicked");
+        assert!(status.code().is_some(), "{arguments:?}: {status}");
+    }
+}

@@ -64,6 +64,14 @@ pub(crate) fn awaited(orders: &Orders, identity: Identity, waited_ns: u64) {
     }
 }
 
+/// Records under `observe` that a write and the program waited, but for less time than a receiver's
+/// timer takes.
+pub(crate) fn awaited_briefly(orders: &Orders, identity: Identity) {
+    if let Some(row) = row(orders, identity) {
+        row.awaited_briefly.fetch_add(1, Relaxed);
+    }
+}
+
 /// Records under `observe` that a write waited while its thread slept, and the program did not wait
 /// for the peer.
 pub(crate) fn unawaited(orders: &Orders, identity: Identity) {

@@ -199,10 +199,17 @@ fn weigh(fd: c_int, holding: &Holding, end: bool) {
         ledger::unawaited(orders, identity);
     } else {
         let since_ns = holding.stalled_ns.load(Relaxed);
-        ledger::awaited(orders, identity, waited_ns(flight, since_ns));
+        match waited_ns(flight, since_ns) {
+            brief_ns if brief_ns < LEAST_TIMER_NS => ledger::awaited_briefly(orders, identity),
+            waited_ns => ledger::awaited(orders, identity, waited_ns),
+        }
     }
 }
 
 /// The least wait that counts: the kernel's clock of what it sent last counts milliseconds, but
 /// moves only at ticks.
 const LEAST_STALL_NS: u64 = 5_000_000;
+/// A write that waited for less did not wait for the receiver's timer, but for a thread that read late:
+/// Linux's shortest timer (TCP_DELACK_MIN, 40 ms; net/tcp.h) less two ticks of 4 ms, by which the
+/// kernel's figures are coarse. A receiver whose timer is shorter is not recognised.
+const LEAST_TIMER_NS: u64 = 32_000_000;

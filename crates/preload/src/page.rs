@@ -101,6 +101,8 @@ pub struct Row {
     pub awaited: AtomicU64,
     /// The sum of the waits in [`Row::awaited`], in nanoseconds.
     pub awaited_ns: AtomicU64,
+    /// Under `observe`: as [`Row::awaited`], but for less time than the receiver's timer takes.
+    pub awaited_briefly: AtomicU64,
     /// Under `observe`: writes that waited while their thread slept, and the program did not wait for its peer.
     pub unawaited: AtomicU64,
     /// The process of the last write in [`Row::awaited`]: its id and the name of its thread.

@@ -18,6 +18,9 @@ pub enum Event {
     Tally(Tally),
     /// Data came directly after a late acknowledgment of this host.
     LateAck(LateAck),
+    /// A receiver on this host had its timer of delayed acknowledgments expire. Reported only when a
+    /// process tree is watched, of all processes.
+    DelayedAck(DelayedAck),
 }
 
 /// A connection, seen from the end that the event is about.
@@ -208,4 +211,24 @@ pub struct LateAck {
     pub before: u32,
     /// Whether the program answered what it read.
     pub answered: bool,
+}
+
+/// See [`Event::DelayedAck`].
+#[derive(Clone, Copy, Debug)]
+pub struct DelayedAck {
+    /// The connection; its local end is the receiver. The kernel says only the addresses.
+    pub connection: Connection,
+    /// When the timer expired.
+    pub at_ns: i64,
+}
+
+/// Whether a receiver's timer of delayed acknowledgments ended a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// It did: it expired at the receiver while the hold lasted.
+    Expired,
+    /// It did not: the receiver is on this host, and no timer of its expired.
+    DidNot,
+    /// The receiver is elsewhere, or timers are not seen.
+    Unknown,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tinygram_diagnose::{Case, Cost, Kind, Side, Tier};
 
-use crate::event::{Connection, Reason, Release, Writer};
+use crate::event::{Connection, Reason, Release, Timer, Writer};
 use crate::site::CallSite;
 
 /// One stall or one flood, at one end of a connection on this host.
@@ -62,6 +62,9 @@ pub enum Facts {
         /// Whether the thread that wrote slept meanwhile. This is known only when a process tree is
         /// watched.
         slept: bool,
+        /// Whether the receiver's timer ended the hold. This is known only when a process tree is
+        /// watched.
+        timer: Timer,
     },
     /// The peer kept octets until an acknowledgment from this host came.
     LateAck {

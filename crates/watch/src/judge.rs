@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 
 use tinygram_diagnose::{Cost, Kind, Tier};
 
-use crate::event::{After, Event, Hold, LateAck, Reason, Release, Site, Tally};
+use crate::event::{After, DelayedAck, Event, Hold, LateAck, Reason, Release, Site, Tally, Timer};
 use crate::finding::{Facts, Finding, Part, side};
 
 /// Judges a stream of events.
@@ -22,6 +22,10 @@ pub struct Judge {
     /// When the last hold of a sender on this host ended. The late acknowledgment of its receiver
     /// is not reported a second time.
     senders: HashMap<(SocketAddr, SocketAddr), i64>,
+    /// Whether timers of delayed acknowledgments are reported.
+    sees_timers: bool,
+    /// When the timer of a receiver on this host last expired, by network namespace and ends.
+    timers: HashMap<(u32, SocketAddr, SocketAddr), i64>,
     /// What was seen but is nobody's fault.
     pub excused: Excused,
 }
@@ -45,7 +49,7 @@ pub struct Excused {
 /// The memory of a connection.
 #[derive(Default)]
 struct Talk {
-    pending: Option<Hold>,
+    pending: Option<(Hold, Timer)>,
     /// The call site of the last write that has one, and the hold that this write began.
     site: Option<Site>,
     answered: u32,
@@ -70,6 +74,16 @@ struct Flood {
 }
 
 impl Judge {
+    /// Returns a judge of a source that reports the timers of delayed acknowledgments
+    /// ([`Event::DelayedAck`]): if it reports none, none expired.
+    #[must_use]
+    pub fn that_sees_timers() -> Self {
+        Self {
+            sees_timers: true,
+            ..Self::default()
+        }
+    }
+
     /// Takes an event, and passes the findings that it makes certain to `found`.
     pub fn take(&mut self, event: Event, found: impl FnMut(Finding)) {
         match event {
@@ -81,10 +95,11 @@ impl Judge {
                 self.make_room();
                 let ends = (hold.connection.local, hold.connection.remote);
                 self.senders.insert(ends, hold.end_ns);
+                let timer = self.timer(&hold);
                 let talk = self.talks.entry(hold.connection.cookie).or_default();
-                if let Some(before) = talk.pending.replace(hold) {
+                if let Some((before, timer)) = talk.pending.replace((hold, timer)) {
                     // The event with its aftermath was lost.
-                    let finding = talk.settle(before, None, &mut self.excused);
+                    let finding = talk.settle(before, timer, None, &mut self.excused);
                     finding.into_iter().for_each(found);
                 }
             }
@@ -100,12 +115,17 @@ impl Judge {
                 if talk
                     .pending
                     .as_ref()
-                    .is_some_and(|hold| hold.serial == after.serial)
-                    && let Some(hold) = talk.pending.take()
+                    .is_some_and(|(hold, _)| hold.serial == after.serial)
+                    && let Some((hold, timer)) = talk.pending.take()
                 {
-                    let finding = talk.settle(hold, Some(after.after), &mut self.excused);
+                    let finding = talk.settle(hold, timer, Some(after.after), &mut self.excused);
                     finding.into_iter().for_each(found);
                 }
+            }
+            Event::DelayedAck(DelayedAck { connection, at_ns }) => {
+                self.make_room();
+                let ends = (connection.netns, connection.local, connection.remote);
+                self.timers.insert(ends, at_ns);
             }
             Event::Tally(tally) => {
                 self.excused.short += u64::from(tally.short_holds);
@@ -134,10 +154,10 @@ impl Judge {
             .values_mut()
             .filter(|talk| talk.pending.is_some())
             .collect();
-        open.sort_by_key(|talk| talk.pending.as_ref().map(|hold| hold.end_ns));
+        open.sort_by_key(|talk| talk.pending.as_ref().map(|(hold, _)| hold.end_ns));
         for talk in open {
-            if let Some(hold) = talk.pending.take() {
-                talk.settle(hold, None, &mut self.excused)
+            if let Some((hold, timer)) = talk.pending.take() {
+                talk.settle(hold, timer, None, &mut self.excused)
                     .into_iter()
                     .for_each(&mut found);
             }
@@ -155,6 +175,23 @@ impl Judge {
         }
     }
 
+    /// Returns whether the receiver's timer ended a hold. The receiver is on this host if its address is
+    /// this end's or a loopback one; or if its timer is seen.
+    fn timer(&self, hold: &Hold) -> Timer {
+        let connection = &hold.connection;
+        let receiver = (connection.netns, connection.remote, connection.local);
+        let expired = self.timers.get(&receiver).copied();
+        let lasted = hold.start_ns..=hold.end_ns + TIMER_SEEN_LATE_NS;
+        let is_here = connection.remote.ip() == connection.local.ip()
+            || connection.remote.ip().is_loopback()
+            || expired.is_some();
+        match expired {
+            Some(at_ns) if lasted.contains(&at_ns) => Timer::Expired,
+            _ if self.sees_timers && is_here => Timer::DidNot,
+            _ => Timer::Unknown,
+        }
+    }
+
     /// Limits memory: drops connections without an open hold first.
     fn make_room(&mut self) {
         if self.talks.len() >= MOST_CONNECTIONS {
@@ -168,6 +205,9 @@ impl Judge {
         }
         if self.senders.len() >= MOST_CONNECTIONS {
             self.senders.clear();
+        }
+        if self.timers.len() >= MOST_CONNECTIONS {
+            self.timers.clear();
         }
     }
 
@@ -218,6 +258,7 @@ impl Talk {
     fn settle(
         &mut self,
         hold: Hold,
+        timer: Timer,
         after: Option<After>,
         excused: &mut Excused,
     ) -> Option<Finding> {
@@ -267,6 +308,7 @@ impl Talk {
                 release: hold.release,
                 path_ns,
                 slept: hold.slept,
+                timer,
             },
             side: side(&hold.connection),
             connection: hold.connection,
@@ -410,6 +452,8 @@ const LEAST_ANSWERS_IN: u32 = 8;
 const REACTION_NS: i64 = 5_000_000;
 /// An acknowledgment releases held data at once; this allows for a busy host.
 const SAME_NS: i64 = 20_000_000;
+/// Two processors may report the timer and the segment that it released in the other order.
+const TIMER_SEEN_LATE_NS: i64 = 1_000_000;
 /// The sizes of stream buffers are powers of two or small multiples of them; 512 is the smallest in
 /// use.
 const BUFFER_UNIT: u32 = 512;

@@ -298,7 +298,7 @@ const MOST_CALLS: usize = 32;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Connection, Reason, Release, Writer};
+    use crate::event::{Connection, Reason, Release, Timer, Writer};
 
     /// A stall of 40 ms of a client of port 80 in process `pid`, written by `function`.
     fn stall(pid: u32, function: &str) -> (Finding, Process) {
@@ -341,6 +341,7 @@ mod tests {
                 release: Release::Ack,
                 path_ns: None,
                 slept: false,
+                timer: Timer::Unknown,
             },
             call: Some(Arc::new(CallSite {
                 function: function.into(),

@@ -108,3 +108,72 @@ fn whoever_writes_on_has_not_waited() {
     let late = hold(Reason::Nagle, Release::Ack, 40 * MS);
     assert_eq!(judged(late, After::Write), (vec![], 0));
 }
+
+/// Returns what the judge says of a hold's timer, after these timers of the receiver's.
+fn timer_of(hold: Hold, sees_timers: bool, expired_at_ns: &[i64]) -> Timer {
+    let mut judge = match sees_timers {
+        true => Judge::that_sees_timers(),
+        false => Judge::default(),
+    };
+    for at_ns in expired_at_ns {
+        let connection = Connection {
+            cookie: 0,
+            local: hold.connection.remote,
+            remote: hold.connection.local,
+            ..hold.connection
+        };
+        let at_ns = *at_ns;
+        judge.take(Event::DelayedAck(DelayedAck { connection, at_ns }), |_| ());
+    }
+    let mut found = Vec::new();
+    judge.take(Event::Hold(hold), |finding| found.push(finding));
+    judge.finish(|finding| found.push(finding));
+    match found[..] {
+        [
+            Finding {
+                facts: Facts::Held { timer, .. },
+                ..
+            },
+        ] => timer,
+        _ => panic!("{found:?}"),
+    }
+}
+
+/// Both ends on this host.
+fn local_hold() -> Hold {
+    let mut hold = hold(Reason::Nagle, Release::Ack, 12 * MS);
+    hold.connection.remote = "127.0.0.1:5000".parse().unwrap();
+    hold.connection.local = "127.0.0.1:80".parse().unwrap();
+    hold
+}
+
+#[test]
+fn a_timer_that_expired_during_the_hold_ended_it() {
+    let start_ns = local_hold().start_ns;
+    assert_eq!(
+        timer_of(local_hold(), true, &[start_ns + 11 * MS]),
+        Timer::Expired
+    );
+    // Two processors may report the timer and the segment in the other order.
+    assert_eq!(
+        timer_of(local_hold(), true, &[start_ns + 12 * MS + MS / 2]),
+        Timer::Expired
+    );
+}
+
+#[test]
+fn a_hold_without_a_timer_was_ended_by_a_late_reader() {
+    let start_ns = local_hold().start_ns;
+    assert_eq!(timer_of(local_hold(), true, &[]), Timer::DidNot);
+    assert_eq!(
+        timer_of(local_hold(), true, &[start_ns - 5 * MS]),
+        Timer::DidNot
+    );
+}
+
+#[test]
+fn where_timers_are_not_seen_nothing_is_said_of_them() {
+    assert_eq!(timer_of(local_hold(), false, &[]), Timer::Unknown);
+    let elsewhere = hold(Reason::Nagle, Release::Ack, 12 * MS);
+    assert_eq!(timer_of(elsewhere, true, &[]), Timer::Unknown);
+}

@@ -8,6 +8,7 @@
 mod counts;
 mod lacking;
 mod record;
+pub mod recording;
 
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
@@ -80,6 +81,8 @@ pub struct Source {
     pythons: HashMap<MapData, u32, record::PythonRecord>,
     sites: Sites,
     hooks: Hooks,
+    sees_timers: bool,
+    recorder: Option<recording::Recorder<Box<dyn std::io::Write + Send>>>,
     epoch_ns: i64,
     _programs: Ebpf,
 }
@@ -93,12 +96,18 @@ impl Source {
     pub fn open(options: &Options) -> Result<Self, Lacking> {
         let btf = Btf::from_sys_fs().map_err(|_| Lacking::Btf)?;
         let hooks = choose(options.hooks, &btf)?;
+        let delack_timer = options
+            .tree
+            .and_then(|_| function(DELACK_TIMER))
+            .unwrap_or(0);
+        let sees_timers = delack_timer != 0 && exists(&btf, TIMER_TRACEPOINT.1);
         let mut programs = EbpfLoader::new()
             .btf(Some(&btf))
             .allow_unsupported_maps()
             .override_global("least_hold_ns", &nanoseconds(options.least_hold), true)
             .override_global("least_late_ack_ns", &nanoseconds(LEAST_LATE_ACK), true)
             .override_global("least_late_ack_jiffies", &jiffies(LEAST_LATE_ACK), true)
+            .override_global("delack_timer", &delack_timer, true)
             .override_global("most_stacks", &options.stacks, true)
             .override_global("by_connection", &u8::from(options.by_connection), true)
             .override_global("tree_only", &u8::from(options.tree.is_some()), true)
@@ -117,6 +126,10 @@ impl Source {
         for (program, tracepoint) in TRACEPOINTS {
             attach(&mut programs, program, tracepoint, &btf)?;
         }
+        if sees_timers {
+            let (program, tracepoint) = TIMER_TRACEPOINT;
+            attach(&mut programs, program, tracepoint, &btf)?;
+        }
         if hooks == Hooks::WriteBegin {
             attach(&mut programs, "write_goes_on", WRITE_BEGIN, &btf)?;
         }
@@ -132,6 +145,8 @@ impl Source {
             pythons: HashMap::try_from(pythons).map_err(|error| Lacking::of(&error))?,
             sites: Sites::default(),
             hooks,
+            sees_timers,
+            recorder: None,
             epoch_ns: epoch_ns(),
             _programs: programs,
         })
@@ -143,6 +158,23 @@ impl Source {
         self.hooks
     }
 
+    /// Writes what the kernel says from now on to a recording, too, until writing fails.
+    ///
+    /// # Errors
+    ///
+    /// Returns what writing its beginning returns.
+    pub fn record(&mut self, into: Box<dyn std::io::Write + Send>) -> std::io::Result<()> {
+        self.recorder = Some(recording::Recorder::begin(into, self.sees_timers)?);
+        Ok(())
+    }
+
+    /// Returns whether timers of delayed acknowledgments are reported ([`Event::DelayedAck`]): if a
+    /// process tree is watched, and the kernel says where its function is.
+    #[must_use]
+    pub fn sees_timers(&self) -> bool {
+        self.sees_timers
+    }
+
     /// Passes the events since the last call to `each`. If there are none yet, it waits for at most
     /// `patience`.
     pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Event)) {
@@ -150,6 +182,11 @@ impl Source {
         self.epoch_ns = epoch_ns();
         wait(self.ring.as_raw_fd(), patience);
         while let Some(record) = self.ring.next() {
+            if let Some(recorder) = &mut self.recorder
+                && recorder.add(&record).is_err()
+            {
+                self.recorder = None;
+            }
             if let Some(event) = record::decode(&record, self.epoch_ns) {
                 each(event);
             } else if let Some(of_hold) = record::stack(&record) {
@@ -211,6 +248,17 @@ fn choose(asked: Option<Hooks>, btf: &Btf) -> Result<Hooks, Lacking> {
         Some(hooks) => Ok(hooks),
         None => Ok(Hooks::WriteEnd),
     }
+}
+
+/// Returns the address of a function of the kernel; `None` if the kernel does not say
+/// (`kernel.kptr_restrict`).
+fn function(name: &str) -> Option<u64> {
+    let symbols = std::fs::read_to_string("/proc/kallsyms").ok()?;
+    let line = symbols
+        .lines()
+        .find(|line| line.split_ascii_whitespace().nth(2) == Some(name))?;
+    let address = u64::from_str_radix(line.split_ascii_whitespace().next()?, 16).ok()?;
+    (address != 0).then_some(address)
 }
 
 fn exists(btf: &Btf, tracepoint: &str) -> bool {
@@ -299,6 +347,9 @@ const TREE_TRACEPOINTS: [(&str, &str); 2] = [
 ];
 /// The additional tracepoint for all other processes.
 const HOST_TRACEPOINTS: [(&str, &str); 1] = [("state_changes", "inet_sock_set_state")];
+/// The additional tracepoint that shows a receiver's timers, and the kernel's function for them.
+const TIMER_TRACEPOINT: (&str, &str) = ("acknowledgment_is_due", "timer_expire_entry");
+const DELACK_TIMER: &str = "tcp_delack_timer";
 const WRITE_BEGIN: &str = "tcp_sendmsg_locked";
 /// An acknowledgment that leaves so long after its data is late.
 const LEAST_LATE_ACK: Duration = Duration::from_millis(15);

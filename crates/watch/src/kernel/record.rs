@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::clock::clock_ns;
 use crate::event::{
-    After, Aftermath, Connection, Event, Hold, LateAck, Reason, Release, Tally, Writer,
+    After, Aftermath, Connection, DelayedAck, Event, Hold, LateAck, Reason, Release, Tally, Writer,
 };
 use crate::seen::{Seen, Sight};
 use crate::site::{PythonThread, Stack};
@@ -186,6 +186,15 @@ impl SeenRecord {
     }
 }
 
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct DelayedAckRecord {
+    what: u32,
+    unused: u32,
+    ends: Ends,
+    at_ns: u64,
+}
+
 /// Returns what `record` says of a connection; none if it is of another kind.
 pub(super) fn seen(record: &[u8]) -> Option<SeenRecord> {
     read(record).filter(|r: &SeenRecord| r.what == 6)
@@ -285,6 +294,13 @@ pub(super) fn decode(record: &[u8], epoch_ns: i64) -> Option<Event> {
                 length: r.length,
                 before: r.before,
                 answered: r.answered != 0,
+            })
+        }
+        7 => {
+            let r: DelayedAckRecord = read(record)?;
+            Event::DelayedAck(DelayedAck {
+                connection: r.ends.connection(),
+                at_ns: at(r.at_ns),
             })
         }
         _ => return None,

@@ -17,7 +17,7 @@ use tinygram_diagnose::{
     Analyzer, ConnectionReport, Facts as Measured, Finding as Diagnosed, Kind, Parameters, Side,
 };
 
-use crate::event::{Connection, Reason, Release};
+use crate::event::{Connection, Reason, Release, Timer};
 use crate::finding::{Facts, Finding, Part};
 use crate::seen::{Seen, Sight};
 use owners::{Owner, Owners, nobody};
@@ -265,6 +265,7 @@ fn facts(found: &Diagnosed, part: Part, connection: &ConnectionReport) -> Facts 
                 None => Release::Timer,
             },
             path_ns: connection.rtt_ns,
+            timer: Timer::Unknown,
             slept: false,
         },
         Measured::Flood(flood) => Facts::Flood {

@@ -1,13 +1,18 @@
 //! Asks the kernel: BPF programs report each hold.
 
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tinygram_diagnose::{Kind, Tier};
+use tinygram_diagnose::{Case, Kind, Side, Tier};
+use tinygram_watch::event::{Release, Timer};
 use tinygram_watch::finding::{Facts, Finding, Part};
 use tinygram_watch::judge::Judge;
+use tinygram_watch::kernel::recording::Recording;
 use tinygram_watch::kernel::{Options, Source};
+use tinygram_watch::seen::Seen;
+use tinygram_watch::site::CallSite;
 use tinygram_watch::who::Processes;
 
 use super::{Looked, Stall};
@@ -23,6 +28,7 @@ pub(super) fn options() -> Options {
         // Our own process: the command is its child, and so on.
         tree: Some(std::process::id()),
         stacks: STACKS,
+        by_connection: true,
         ..Options::default()
     }
 }
@@ -39,10 +45,13 @@ pub(super) fn look(command: &[String], mut source: Source) -> Result<Looked, Fai
     let child =
         child.map_err(|error| Failure::Input(format!("{}: {}", command[0], plain(&error))))?;
 
-    let mut judge = Judge::default();
+    let mut judge = judge(source.sees_timers());
+    let mut tally = Weighed::default();
     let mut processes = Processes::default();
-    let (mut stalls, mut case) = (Vec::new(), None);
-    let (mut apart, mut prompt) = (0, 0);
+    let mut seen = Seen {
+        writes: Some(0),
+        ..Seen::default()
+    };
     let ended = AtomicBool::new(false);
     let status = std::thread::scope(|scope| {
         let waits = scope.spawn(|| {
@@ -60,41 +69,141 @@ pub(super) fn look(command: &[String], mut source: Source) -> Result<Looked, Fai
             if last_look {
                 judge.finish(|finding| found.push(finding));
             }
-            for mut finding in found {
-                finding.side = processes.side(&finding.process, &finding.connection);
-                match weigh(&finding) {
-                    Weight::Stall => {
-                        let process = processes.of(&finding.process, finding.start_ns);
-                        case.get_or_insert_with(|| finding.case());
-                        stalls.push(Stall {
-                            said: sentence::of(&finding, process),
-                            times: 1,
-                            place: place(&finding),
-                        });
-                    }
-                    Weight::Apart => apart += 1,
-                    Weight::Prompt => prompt += 1,
-                    Weight::Nothing => {}
-                }
+            for finding in found {
+                tally.take(finding, &mut processes);
+            }
+            for sight in source.sights() {
+                seen += sight.seen;
             }
         }
         waits.join().expect("the waiting thread does not panic")
     })
     .map_err(failed("waiting for"))?;
+    for sight in source.open_sights() {
+        seen += sight.seen;
+    }
     let lost = source.lost();
     Ok(Looked {
         status,
-        stalls,
-        case,
-        apart,
-        prompt,
+        stalls: tally.stalls.into_iter().map(|(_, stall)| stall).collect(),
+        case: tally.case,
+        apart: tally.apart,
+        prompt: tally.prompt,
         slower: judge.excused.slower,
+        seen: Some(seen),
         way: match lost {
             0 => "asked of the kernel (BPF)".to_owned(),
             lost => format!("asked of the kernel (BPF); {lost} events lost"),
         },
         blind: (lost > 0).then(|| format!("{lost} events were lost")),
     })
+}
+
+/// Judges a recorded run again, and returns its stalls: how many, each with its sentence, and how many
+/// holds were reported apart.
+pub(super) fn replay(recording: Recording) -> (Vec<Stall>, u64, u64) {
+    let mut judge = judge(recording.sees_timers);
+    let mut tally = Weighed::default();
+    // The processes have ended.
+    let mut processes = Processes::default();
+    let mut found = Vec::new();
+    for event in recording.events {
+        judge.take(event, |finding| found.push(finding));
+    }
+    judge.finish(|finding| found.push(finding));
+    for finding in found {
+        tally.take(finding, &mut processes);
+    }
+    let stalls = tally.stalls.into_iter().map(|(_, stall)| stall);
+    (stalls.collect(), tally.apart, tally.prompt)
+}
+
+fn judge(sees_timers: bool) -> Judge {
+    match sees_timers {
+        true => Judge::that_sees_timers(),
+        false => Judge::default(),
+    }
+}
+
+/// The findings so far, weighed.
+#[derive(Default)]
+struct Weighed {
+    /// One for each kind, process and line: a repeated stall is said once.
+    stalls: Vec<(Habit, Stall)>,
+    /// The case of the first stall.
+    case: Option<Case>,
+    apart: u64,
+    prompt: u64,
+}
+
+/// What is the same in a stall that is repeated.
+struct Habit {
+    kind: Kind,
+    side: Side,
+    process: String,
+    /// The server's port.
+    service: u16,
+    call: Option<Arc<CallSite>>,
+}
+
+impl Habit {
+    /// Returns whether this is the same habit; the line is not known of every write.
+    fn is(&self, other: &Self) -> bool {
+        let same_call = match (&self.call, &other.call) {
+            (Some(one), Some(two)) => one == two,
+            _ => true,
+        };
+        same_call
+            && (self.kind, self.side, &self.process, self.service)
+                == (other.kind, other.side, &other.process, other.service)
+    }
+}
+
+impl Weighed {
+    fn take(&mut self, mut finding: Finding, processes: &mut Processes) {
+        finding.side = processes.side(&finding.process, &finding.connection);
+        match weigh(&finding) {
+            Weight::Stall => self.add(&finding, processes),
+            Weight::Apart => self.apart += 1,
+            Weight::Prompt => self.prompt += 1,
+            Weight::Nothing => {}
+        }
+    }
+
+    fn add(&mut self, finding: &Finding, processes: &mut Processes) {
+        let process = processes.of(&finding.process, finding.start_ns);
+        self.case.get_or_insert_with(|| finding.case());
+        let service = match finding.side {
+            Side::Server => finding.connection.local,
+            Side::Client => finding.connection.remote,
+        };
+        let habit = Habit {
+            kind: finding.kind,
+            side: finding.side,
+            process: process.name.clone(),
+            service: service.port(),
+            call: finding.call.clone(),
+        };
+        let mut stall = Stall {
+            said: sentence::of(finding, process),
+            times: 1,
+            cost_ns: finding.cost.time_ns,
+            place: place(finding),
+        };
+        let Some(known) = self.stalls.iter_mut().find(|(known, _)| known.is(&habit)) else {
+            self.stalls.push((habit, stall));
+            return;
+        };
+        // The sentence that names the line is said.
+        if known.0.call.is_some() {
+            (stall.said, stall.place) = (known.1.said.clone(), known.1.place.clone());
+        } else {
+            known.0.call = habit.call;
+        }
+        stall.times += known.1.times;
+        stall.cost_ns += known.1.cost_ns;
+        known.1 = stall;
+    }
 }
 
 enum Weight {
@@ -105,18 +214,36 @@ enum Weight {
 }
 
 /// Returns how a finding counts, by whether the process waited for its peer while the segment was
-/// held.
+/// held, and whether the peer's timer of delayed acknowledgments made it wait.
 fn weigh(finding: &Finding) -> Weight {
-    match finding.facts {
-        Facts::Held { slept, .. } if finding.part == Part::Sent => {
-            match slept && finding.tier >= Tier::Likely {
-                // Whether such a hold occurs depends on which of two threads is faster.
-                true if finding.kind == Kind::NagleRoundTrip => Weight::Prompt,
-                true => Weight::Stall,
-                false => Weight::Apart,
-            }
-        }
-        _ => Weight::Nothing,
+    let Facts::Held {
+        slept,
+        timer,
+        release,
+        ..
+    } = finding.facts
+    else {
+        return Weight::Nothing;
+    };
+    if finding.part != Part::Sent {
+        return Weight::Nothing;
+    }
+    if !slept || finding.tier < Tier::Likely {
+        return Weight::Apart;
+    }
+    let is_delayed = match timer {
+        // Whether a hold of a round trip occurs depends on which of two threads is faster.
+        _ if finding.kind == Kind::NagleRoundTrip => false,
+        // Something else than an acknowledgment let it go.
+        _ if release != Release::Ack => true,
+        Timer::Expired => true,
+        // The receiver's thread read late, on a busy machine, and acknowledged by that.
+        Timer::DidNot => false,
+        Timer::Unknown => finding.cost.time_ns >= LEAST_TIMER_NS,
+    };
+    match is_delayed {
+        true => Weight::Stall,
+        false => Weight::Prompt,
     }
 }
 
@@ -125,6 +252,10 @@ fn place(finding: &Finding) -> Option<(String, u32)> {
     Some((call.file.clone()?, call.line?))
 }
 
+/// Where the receiver's timer cannot be seen, a hold must have lasted as long as Linux's shortest
+/// (TCP_DELACK_MIN, 40 ms; net/tcp.h) less one tick of 4 ms. A peer whose timer is shorter is not
+/// recognised.
+const LEAST_TIMER_NS: i64 = 36_000_000;
 const BREATH: Duration = Duration::from_millis(50);
 /// Per second and processor. Each is 32 kB of half a ring of 2 MB, which is emptied every 50 ms.
 const STACKS: u32 = 512;

@@ -8,6 +8,7 @@ mod kernel;
 mod preload;
 mod reports;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
@@ -15,6 +16,8 @@ use clap::ValueEnum;
 use tinygram_diagnose::{Advice, Case};
 use tinygram_report::Destination;
 use tinygram_watch::kernel::Source;
+use tinygram_watch::kernel::recording::Recording;
+use tinygram_watch::seen::Seen;
 
 use crate::exit::{Done, Failure};
 use crate::supervise;
@@ -46,8 +49,20 @@ pub(crate) struct Args {
     #[arg(long)]
     github: bool,
 
+    /// Write what the kernel says to a file, for --replay (for developers)
+    #[arg(long, value_name = "FILE", hide = true)]
+    record: Option<PathBuf>,
+
+    /// Judge a recorded run again, and run nothing (for developers)
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["command", "record", "junit", "source"])]
+    replay: Option<PathBuf>,
+
     /// The command and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    #[arg(
+        required_unless_present = "replay",
+        trailing_var_arg = true,
+        value_name = "COMMAND"
+    )]
     command: Vec<String>,
 }
 
@@ -67,6 +82,8 @@ struct Stall {
     said: String,
     /// The number of stalls it stands for.
     times: u64,
+    /// How long they lasted together, in nanoseconds.
+    cost_ns: i64,
     /// The file and line of the write, if known.
     place: Option<(String, u32)>,
 }
@@ -79,11 +96,13 @@ struct Looked {
     case: Option<Case>,
     /// Holds that the writing thread did not wait for.
     apart: u64,
-    /// Holds of one round trip, whose acknowledgment nobody delayed. Some sources count them in
-    /// `apart`.
+    /// Holds that a prompt acknowledgment or a late reader ended, and no timer of delayed
+    /// acknowledgments.
     prompt: u64,
     /// Short writes that a slower acknowledgment would have held; not known by some sources.
     slower: u64,
+    /// How much was seen; not known by some sources.
+    seen: Option<Seen>,
     /// The source, in words.
     way: String,
     /// The reason why something may have been missed.
@@ -97,6 +116,9 @@ impl Looked {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
+    if let Some(path) = &args.replay {
+        return replay(args, path);
+    }
     // Checked to be possible before the command runs.
     let report = args.junit.as_ref().map(|path| {
         let destination = Destination::open(path);
@@ -133,9 +155,54 @@ fn look(args: &Args) -> Result<Looked, Failure> {
         return preload::look(&args.command, None);
     }
     match Source::open(&kernel::options()) {
-        Ok(source) => kernel::look(&args.command, source),
+        Ok(mut source) => {
+            if let Some(path) = &args.record {
+                let file = File::create(path).and_then(|file| source.record(Box::new(file)));
+                file.map_err(|error| writing(path, error))?;
+            }
+            kernel::look(&args.command, source)
+        }
         Err(lacking) if args.source.is_none() => preload::look(&args.command, Some(&lacking)),
         Err(lacking) => Err(Failure::Blind(format!("could not look: {lacking}"))),
+    }
+}
+
+/// Judges a recorded run again.
+fn replay(args: &Args, path: &Path) -> Result<Done, Failure> {
+    let recording = File::open(path).and_then(Recording::read);
+    let recording = recording.map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidData => Failure::Input(format!(
+            "{} is no recording of this version; accepted: what guard --record writes",
+            path.display()
+        )),
+        _ => Failure::Input(format!(
+            "{}: {}",
+            path.display(),
+            crate::exit::plain(&error)
+        )),
+    })?;
+    let (stalls, apart, prompt) = kernel::replay(recording);
+    for stall in &stalls {
+        remark(&format!("tinygram guard: {}", in_words(stall)));
+    }
+    let count: u64 = stalls.iter().map(|stall| stall.times).sum();
+    let text = format!("{count} stalls, {prompt} without a timer, {apart} not waited for\n");
+    crate::terminal::print(text.as_bytes())?;
+    Ok(match count > args.max_holds {
+        true => Done::Found,
+        false => Done::Well,
+    })
+}
+
+/// Returns the sentence about a stall, with the number of times that it happened.
+fn in_words(stall: &Stall) -> String {
+    match stall.times {
+        1 => stall.said.clone(),
+        times => format!(
+            "{} ({times} times, {:.0} ms in all)",
+            stall.said,
+            stall.cost_ns as f64 / 1e6
+        ),
     }
 }
 
@@ -148,7 +215,7 @@ fn writing(path: &Path, error: std::io::Error) -> Failure {
 
 fn say(args: &Args, looked: &Looked) {
     for stall in looked.stalls.iter().take(MOST_SAID) {
-        remark(&format!("tinygram guard: {}", stall.said));
+        remark(&format!("tinygram guard: {}", in_words(stall)));
     }
     if looked.stalls.len() > MOST_SAID {
         remark(&format!(
@@ -169,11 +236,19 @@ fn say(args: &Args, looked: &Looked) {
         most => format!(" ({most} accepted)"),
     };
     let count = looked.count();
-    let mut line = format!(
-        "tinygram guard: {count} connection stall{}{accepted}, {}",
+    // A sentence of its own, then how much it means.
+    remark(&format!(
+        "tinygram guard: {count} connection stall{}{accepted}.",
         if count == 1 { "" } else { "s" },
-        looked.way
-    );
+    ));
+    let mut line = match looked.seen {
+        Some(seen) => format!(
+            "tinygram guard: {}, {}",
+            crate::amount::in_words(seen),
+            looked.way
+        ),
+        None => format!("tinygram guard: {}", looked.way),
+    };
     if looked.apart > 0 {
         line += &format!(
             "; {} holds that the writing thread did not wait for",
@@ -182,7 +257,7 @@ fn say(args: &Args, looked: &Looked) {
     }
     if looked.prompt > 0 {
         line += &format!(
-            "; {} holds of one round trip, whose acknowledgment nobody delayed",
+            "; {} holds that no timer of delayed acknowledgments ended",
             looked.prompt
         );
     }

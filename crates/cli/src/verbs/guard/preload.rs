@@ -77,8 +77,9 @@ pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Look
             .collect(),
         case,
         apart: counts.unawaited(),
-        prompt: 0,
+        prompt: counts.awaited_briefly(),
         slower: 0,
+        seen: None,
         way: format!("asked of each socket after its writes (preloaded library){unless}"),
         blind: counts.uncovered(),
     })
@@ -86,14 +87,7 @@ pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Look
 
 /// Returns a row of the page as a stall; `sites` are the lines whose writes waited in its process.
 fn stall(one: &Awaited, sites: &[&CallSite]) -> Stall {
-    let writes = match one.times {
-        1 => "a write".to_owned(),
-        times => format!("{times} writes"),
-    };
-    let each = match one.times {
-        1 => String::new(),
-        times => format!(", {:.0} ms each", one.ms / times as f64),
-    };
+    let each = one.ms / one.times.max(1) as f64;
     let by = sites.iter().take(SITES_SAID).map(ToString::to_string);
     let by = match by.collect::<Vec<_>>().join(" or ") {
         none if none.is_empty() => none,
@@ -104,10 +98,11 @@ fn stall(one: &Awaited, sites: &[&CallSite]) -> Stall {
         .filter_map(|site| Some((site.file.clone()?, site.line?)));
     Stall {
         said: format!(
-            "{}[{}] {}: {writes} waited {:.0} ms for an acknowledgment while the program waited for the answer{each}{by}",
-            one.name, one.process, one.ends, one.ms
+            "{}[{}] {}: a write waited {each:.0} ms for an acknowledgment while the program waited for the answer{by}",
+            one.name, one.process, one.ends
         ),
         times: one.times,
+        cost_ns: (one.ms * 1e6) as i64,
         place: places.next(),
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn junit(command: &[String], looked: &Looked, max_holds: u64) -> Stri
     );
     if fails {
         for (number, stall) in stalls.iter().enumerate() {
-            let said = escaped(&stall.said);
+            let said = escaped(&super::in_words(stall));
             let _ = writeln!(
                 out,
                 "    <testcase classname=\"{class}\" name=\"stall {}\">\n      \
@@ -41,8 +41,7 @@ pub(super) fn github(stalls: &[Stall]) -> String {
     let mut out = String::new();
     for stall in stalls {
         // https://docs.github.com/actions/reference/workflow-commands: %, CR and LF are escaped.
-        let said = stall
-            .said
+        let said = super::in_words(stall)
             .replace('%', "%25")
             .replace('\r', "%0D")
             .replace('\n', "%0A");

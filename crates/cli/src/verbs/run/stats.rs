@@ -128,6 +128,7 @@ impl Counted {
                 longest_stall_ms: get(&row.longest_stall_ns) as f64 / 1e6,
                 awaited: get(&row.awaited),
                 awaited_ms: get(&row.awaited_ns) as f64 / 1e6,
+                awaited_briefly: get(&row.awaited_briefly),
                 unawaited: get(&row.unawaited),
                 process: (row.process.load(Relaxed), row.name()),
             };
@@ -226,6 +227,9 @@ struct Peer {
     awaited: u64,
     #[serde(skip)]
     awaited_ms: f64,
+    /// As `awaited`, but for less time than a receiver's timer takes.
+    #[serde(skip)]
+    awaited_briefly: u64,
     /// Under observe: writes that waited while their thread slept and the program did not wait for
     /// its peer.
     #[serde(skip)]
@@ -275,6 +279,12 @@ impl Counts {
             })
     }
 
+    /// Returns the writes that waited while the program waited for its peer, but for less time than a
+    /// receiver's timer takes.
+    pub(crate) fn awaited_briefly(&self) -> u64 {
+        self.peers.iter().map(|peer| peer.awaited_briefly).sum()
+    }
+
     /// Returns the writes that waited while their thread slept and the program did not wait for its
     /// peer.
     pub(crate) fn unawaited(&self) -> u64 {
@@ -320,6 +330,7 @@ impl Peer {
         self.longest_stall_ms = self.longest_stall_ms.max(other.longest_stall_ms);
         self.awaited += other.awaited;
         self.awaited_ms += other.awaited_ms;
+        self.awaited_briefly += other.awaited_briefly;
         self.unawaited += other.unawaited;
         if other.process.0 != 0 {
             self.process = other.process.clone();

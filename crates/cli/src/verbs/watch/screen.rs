@@ -157,7 +157,7 @@ const CLEAR_BELOW: &str = "\x1b[J";
 #[cfg(test)]
 mod tests {
     use tinygram_diagnose::{Cost, Kind, Side, Tier};
-    use tinygram_watch::event::{Connection, Reason, Release, Writer};
+    use tinygram_watch::event::{Connection, Reason, Release, Timer, Writer};
     use tinygram_watch::finding::{Facts, Finding, Part};
     use tinygram_watch::who::Process;
 
@@ -199,6 +199,7 @@ mod tests {
                 release: Release::Ack,
                 path_ns: None,
                 slept: false,
+                timer: Timer::Unknown,
             },
             call: None,
         };
