@@ -74,7 +74,7 @@ pub(crate) struct Ring {
 }
 
 /// An index that is larger than this many places shrinks with what it holds.
-const SMALL_INDEX: usize = 16;
+const SMALL_INDEX: usize = 64;
 
 impl Ring {
     /// Returns how many octets of memory it takes.
