@@ -20,7 +20,7 @@ const volatile u64 least_hold_ns = 1000000;
 const volatile u64 least_late_ack_ns = 15000000;
 const volatile u32 least_late_ack_jiffies = 4;  /* the same */
 const volatile u8 tree_only = 0;  /* only processes in the tree, and whether their threads slept */
-const volatile u32 most_stacks = 0;  /* stacks taken each second and processor; of sockets never held before, an eighth */
+const volatile u32 most_stacks = 0;  /* stacks taken each second and processor; of sockets never held before whose process is known, an eighth */
 
 const volatile u64 delack_timer = 0;  /* the address of tcp_delack_timer(); 0: it is not known */
 const volatile u8 by_connection = 0;  /* what is seen is counted for each connection, and not only in all */
@@ -112,6 +112,14 @@ struct {
 	TYPE(key, u32);
 	TYPE(value, struct python);
 } pythons SEC(".maps");
+
+/* The processes whose stack was taken. */
+struct {
+	NUMBER(type, MAP_TYPE_LRU_HASH);
+	NUMBER(max_entries, 16384);
+	TYPE(key, u32);
+	TYPE(value, u8);
+} looked_into SEC(".maps");
 
 /* How many stacks were taken in this second. */
 struct budget {
@@ -396,6 +404,15 @@ INLINE int affordable(u32 most, u64 now)
 	return 1;
 }
 
+/* How many stacks may be taken for a hold like this. Processes that end soon have few holds: the first counts as much
+ * as the later ones of others. */
+INLINE u32 most_stacks_of(const struct conversation *talk)
+{
+	u32 process = talk->hold.writer >> 32;
+
+	return talk->hold.serial > 1 || !bpf_map_lookup_elem(&looked_into, &process) ? most_stacks : most_stacks / 8;
+}
+
 INLINE void read_registers(struct stack *said)
 {
 	void *registers = bpf_task_pt_regs(bpf_get_current_task_btf());
@@ -458,9 +475,12 @@ static __attribute__((noinline)) int say_stack(u64 cookie, u32 serial)
 {
 	u64 writer = bpf_get_current_pid_tgid();
 	struct stack *said = event(EVENT_STACK, sizeof *said);
+	u32 process = writer >> 32;
+	u8 one = 1;
 
 	if (!said)
 		return 0;
+	bpf_map_update_elem(&looked_into, &process, &one, 0);
 	said->cookie = cookie;
 	said->serial = serial;
 	said->writer = writer;
@@ -690,7 +710,7 @@ int write_ended(u64 *context)
 	sign(talk);
 	measure(&talk->hold.ends, tp);
 	begin(talk, &v, reason, entered ? entered : now);
-	if (reason < REASON_CWND && affordable(talk->hold.serial > 1 ? most_stacks : most_stacks / 8, now))
+	if (reason < REASON_CWND && affordable(most_stacks_of(talk), now))
 		say_stack(talk->hold.ends.cookie, talk->hold.serial);
 	if (tree_only) {
 		u64 thread = talk->hold.writer;

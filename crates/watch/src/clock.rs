@@ -10,3 +10,45 @@ pub(crate) fn clock_ns(clock: libc::clockid_t) -> i64 {
     unsafe { libc::clock_gettime(clock, &raw mut now) };
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
+
+/// Returns by how many nanoseconds the monotonic clock of this process is ahead of the kernel's own, which BPF programs
+/// read: a time namespace may move it.
+pub(crate) fn moved_ns() -> i64 {
+    let namespace = |name: &str| std::fs::read_link(format!("/proc/self/ns/{name}")).ok();
+    // The file has the offsets of the namespace of this process's children.
+    if namespace("time") != namespace("time_for_children") {
+        return 0;
+    }
+    let offsets = std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
+    monotonic_offset(&offsets).unwrap_or(0)
+}
+
+/// `monotonic   86400   5`: seconds and nanoseconds.
+fn monotonic_offset(offsets: &str) -> Option<i64> {
+    let line = offsets
+        .lines()
+        .find_map(|line| line.strip_prefix("monotonic"))?;
+    let mut numbers = line.split_whitespace().map(str::parse::<i64>);
+    let (seconds, nanoseconds) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    Some(
+        seconds
+            .saturating_mul(1_000_000_000)
+            .saturating_add(nanoseconds),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_of_a_time_namespace_are_read() {
+        let offsets = "monotonic       86400         5\nboottime        -7   0\n";
+        assert_eq!(monotonic_offset(offsets), Some(86_400_000_000_005));
+        assert_eq!(
+            monotonic_offset("monotonic  -1  500000000\n"),
+            Some(-500_000_000)
+        );
+        assert_eq!(monotonic_offset(""), None);
+    }
+}

@@ -348,6 +348,7 @@ mod tests {
                 file: None,
                 line: None,
                 stack: Vec::new(),
+                unresolved: None,
             })),
         };
         (finding, process)

@@ -174,6 +174,108 @@ fn node_names_its_function_by_the_map_of_its_code() {
     assert_eq!(site.line, Some(line_here("asks.js")), "{site:#?}");
 }
 
+/// Processes that ask twice and end: their only hold is their first, and they end when it does. A C function may have a
+/// name that means something in C++'s notation.
+#[test]
+fn processes_that_end_soon_are_named() {
+    let options = ["-O2", "-DTIMES=2", "-Dask_in_two_writes=h", "-o"];
+    let Some(program) = built("short", "cc", &options) else {
+        return;
+    };
+    let Some(sites) = short_lived(|port| {
+        let mut command = Command::new(&program);
+        command.arg(port);
+        command
+    }) else {
+        return;
+    };
+    let named = sites.iter().flatten().filter(|site| site.function == "h");
+    assert!(named.count() >= 20, "{sites:#?}");
+    let Some(python) = python() else { return };
+    let sites = short_lived(|port| {
+        let mut command = Command::new(python);
+        command.arg(source("asks.py")).args([port, "2"]);
+        command
+    });
+    // Without the line: nobody knew at the write that this was Python.
+    let sites = sites.expect("as before");
+    let named = sites
+        .iter()
+        .flatten()
+        .filter(|site| site.function == "Asker.ask_in_two_writes");
+    assert!(named.count() >= 20, "{sites:#?}");
+}
+
+/// Returns the sites of the stalls of 25 processes, five at a time; `None` for those that are not known.
+fn short_lived(command: impl Fn(&str) -> Command) -> Option<Vec<Option<CallSite>>> {
+    let _alone = alone();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || answer(&listener));
+    let mut watched = Watched::open(&Options::default())?;
+    let mut sites = Vec::new();
+    for _ in 0..5 {
+        let mut commands: Vec<_> = (0..5).map(|_| command(&port.to_string())).collect();
+        let (_, findings) = watched.during(&mut commands);
+        let ours = findings
+            .iter()
+            .filter(|f| f.connection.remote.port() == port);
+        sites.extend(ours.map(|finding| finding.call.as_deref().cloned()));
+    }
+    assert!(sites.len() >= 20, "{sites:#?}");
+    Some(sites)
+}
+
+/// Interpreters know what nobody else does; their own functions are no call site.
+#[test]
+fn interpreters_say_that_they_hide_the_program() {
+    let perl = "use IO::Socket::INET; my $s = IO::Socket::INET->new(PeerAddr => qq(127.0.0.1:$ARGV[0])); \
+                for (1..40) { syswrite $s, 'h' x 40; syswrite $s, 'b' x 400; sysread $s, my $x, 1 }";
+    let ruby = "require 'socket'; s = TCPSocket.new('127.0.0.1', ARGV[0].to_i); s.sync = true; \
+                s.setsockopt(6, 1, 0); 40.times { s.write('h' * 40); s.write('b' * 400); s.readpartial(1) }";
+    let php = "$s = stream_socket_client('tcp://127.0.0.1:'.$argv[1]); \
+               for ($i = 0; $i < 40; $i++) { fwrite($s, str_repeat('h', 40)); fwrite($s, str_repeat('b', 400)); fread($s, 1); }";
+    for (program, option, script, language) in [
+        ("perl", "-e", perl, "Perl"),
+        ("ruby", "-e", ruby, "Ruby"),
+        ("php", "-r", php, "PHP"),
+    ] {
+        if Command::new(program).arg("-v").output().is_err() {
+            println!("skipped: {program} is not installed");
+            continue;
+        }
+        let Some(site) = site(Command::new(program).args([option, script])) else {
+            return;
+        };
+        let begins = format!(
+            "written in {language} code ({}",
+            if language == "Ruby" {
+                "libruby"
+            } else {
+                program
+            }
+        );
+        assert!(site.written().starts_with(&begins), "{site:#?}");
+        assert!(site.written().ends_with("), not resolved"), "{site:#?}");
+        let why = site.unresolved.expect("it says why");
+        assert!(!why.help.is_empty(), "{program}");
+    }
+}
+
+/// Returns a Python whose frames can be read.
+fn python() -> Option<&'static str> {
+    let mut known = ["python3.11", "python3.12", "python3.13"].into_iter();
+    let runs = |python: &&str| {
+        let output = Command::new(python).arg("-c").arg("pass").output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    let python = known.find(runs);
+    if python.is_none() {
+        println!("skipped: no Python from 3.11 to 3.13 is installed");
+    }
+    python
+}
+
 /// Returns the call site of most held writes of a program. The program's argument is the port to
 /// connect to.
 fn site(command: &mut Command) -> Option<CallSite> {
@@ -193,8 +295,7 @@ fn site(command: &mut Command) -> Option<CallSite> {
         .clone()
         .filter_map(|finding| finding.call.as_deref().cloned())
         .collect();
-    // The first hold of a connection may be missed, and at the first hold of a Python program it is
-    // not yet known that it is one.
+    // The first hold of a connection may be missed, and at the first hold of a Python program the line is not known.
     assert!(sites.len() >= 5, "{} of {}", sites.len(), ours.count());
     let last = sites.last().cloned();
     let same = sites.iter().filter(|site| Some(*site) == last.as_ref());
@@ -202,16 +303,18 @@ fn site(command: &mut Command) -> Option<CallSite> {
     last
 }
 
-/// Answers each request of 440 octets with one octet, connection by connection.
+/// Answers each request of 440 octets with one octet.
 fn answer(listener: &TcpListener) {
     for connection in listener.incoming() {
         let mut connection = connection.expect("a connection");
-        let mut request = [0; 440];
-        while connection.read_exact(&mut request).is_ok() {
-            if connection.write_all(b"!").is_err() {
-                break;
+        std::thread::spawn(move || {
+            let mut request = [0; 440];
+            while connection.read_exact(&mut request).is_ok() {
+                if connection.write_all(b"!").is_err() {
+                    break;
+                }
             }
-        }
+        });
     }
 }
 

@@ -10,6 +10,7 @@ mod lacking;
 mod record;
 pub mod recording;
 
+use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
@@ -20,10 +21,10 @@ use aya_obj::btf::BtfKind;
 
 pub use lacking::Lacking;
 
-use crate::clock::clock_ns;
+use crate::clock::{clock_ns, moved_ns};
 use crate::event::{Event, Site};
 use crate::seen::{Seen, Sight};
-use crate::site::Sites;
+use crate::site::{Prepared, Sites};
 
 /// The tracepoints at which writes are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +85,7 @@ pub struct Source {
     sees_timers: bool,
     recorder: Option<recording::Recorder<Box<dyn std::io::Write + Send>>>,
     epoch_ns: i64,
+    moved_ns: i64,
     _programs: Ebpf,
 }
 
@@ -134,6 +136,7 @@ impl Source {
             attach(&mut programs, "write_goes_on", WRITE_BEGIN, &btf)?;
         }
         let ring = take(&mut programs, "events")?;
+        let moved_ns = moved_ns();
         let lost = take(&mut programs, "lost")?;
         let counts =
             counts::Counts::new(take(&mut programs, ".bss")?, take(&mut programs, "seen")?);
@@ -147,7 +150,8 @@ impl Source {
             hooks,
             sees_timers,
             recorder: None,
-            epoch_ns: epoch_ns(),
+            epoch_ns: epoch_ns(moved_ns),
+            moved_ns,
             _programs: programs,
         })
     }
@@ -179,8 +183,33 @@ impl Source {
     /// `patience`.
     pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Event)) {
         // The two clocks drift apart, and one of them may be set.
-        self.epoch_ns = epoch_ns();
+        self.epoch_ns = epoch_ns(self.moved_ns);
         wait(self.ring.as_raw_fd(), patience);
+        let namer = self.sites.namer();
+        let mut waiting = VecDeque::new();
+        loop {
+            self.drain(&mut waiting);
+            match waiting.pop_front() {
+                Some(Waiting::Event(event)) => each(event),
+                Some(Waiting::Stack { record, prepared }) => {
+                    let of_hold = record::stack(&record).expect("it was one");
+                    // Other processes end meanwhile: what only they show is read before.
+                    let call = namer.site(&of_hold.stack, prepared, || self.drain(&mut waiting));
+                    if let Some(call) = call {
+                        each(Event::Site(Site {
+                            cookie: of_hold.cookie,
+                            serial: of_hold.serial,
+                            call,
+                        }));
+                    }
+                }
+                None => break,
+            }
+        }
+    }
+
+    /// Reads what is in the ring, and of each process with a stack what only the running process shows.
+    fn drain(&mut self, into: &mut VecDeque<Waiting>) {
         while let Some(record) = self.ring.next() {
             if let Some(recorder) = &mut self.recorder
                 && recorder.add(&record).is_err()
@@ -188,20 +217,11 @@ impl Source {
                 self.recorder = None;
             }
             if let Some(event) = record::decode(&record, self.epoch_ns) {
-                each(event);
-            } else if let Some(of_hold) = record::stack(&record) {
-                for thread in self.sites.python_threads(&of_hold.stack) {
-                    // A full map forgets the oldest; without an entry there are just no frames.
-                    let record = record::PythonRecord::from(thread);
-                    let _ = self.pythons.insert(thread.thread, record, 0);
-                }
-                if let Some(call) = self.sites.of(&of_hold.stack) {
-                    each(Event::Site(Site {
-                        cookie: of_hold.cookie,
-                        serial: of_hold.serial,
-                        call,
-                    }));
-                }
+                into.push_back(Waiting::Event(event));
+            } else if record::stack(&record).is_some() {
+                let record = record.to_vec();
+                let prepared = prepare(&mut self.sites, &mut self.pythons, &record);
+                into.push_back(Waiting::Stack { record, prepared });
             } else {
                 self.counts.take(&record);
             }
@@ -232,6 +252,28 @@ impl Source {
         let counts = self.lost.get(&0, 0);
         counts.map_or(0, |counts| counts.iter().sum())
     }
+}
+
+/// What was read from the ring and has not been passed on.
+enum Waiting {
+    Event(Event),
+    Stack { record: Vec<u8>, prepared: Prepared },
+}
+
+/// Reads what only the running process of a stack shows. From now on the frames of its threads are copied if it runs
+/// Python.
+fn prepare(
+    sites: &mut Sites,
+    pythons: &mut HashMap<MapData, u32, record::PythonRecord>,
+    record: &[u8],
+) -> Prepared {
+    let of_hold = record::stack(record).expect("a stack");
+    for thread in sites.python_threads(&of_hold.stack) {
+        // A full map forgets the oldest; without an entry there are just no frames.
+        let record = record::PythonRecord::from(thread);
+        let _ = pythons.insert(thread.thread, record, 0);
+    }
+    sites.prepare(&of_hold.stack)
 }
 
 /// Returns the tracepoints to use, from the ones asked for and the ones that the kernel has.
@@ -316,9 +358,10 @@ fn jiffies(time: Duration) -> u32 {
     u32::try_from(time.as_nanos().div_ceil(tick_ns)).unwrap_or(u32::MAX)
 }
 
-/// Returns the difference between the time since the epoch and the kernel's monotonic clock.
-fn epoch_ns() -> i64 {
-    clock_ns(libc::CLOCK_REALTIME) - clock_ns(libc::CLOCK_MONOTONIC)
+/// Returns the difference between the time since the epoch and the kernel's monotonic clock, which this process sees
+/// moved by `moved_ns`.
+fn epoch_ns(moved_ns: i64) -> i64 {
+    clock_ns(libc::CLOCK_REALTIME) - clock_ns(libc::CLOCK_MONOTONIC) + moved_ns
 }
 
 fn wait(descriptor: RawFd, patience: Duration) {

@@ -209,6 +209,7 @@ pub(super) fn stack(record: &[u8]) -> Option<OfHold<'_>> {
         serial: r.serial.into(),
         stack: Stack {
             pid: (r.writer >> 32) as u32,
+            thread: r.writer as u32,
             registers: r.registers,
             octets: record.get(head..head + r.length as usize)?,
             python: r.python.get(..r.frames as usize)?.to_vec(),

@@ -7,22 +7,29 @@
 
 mod go;
 mod maps;
+mod namer;
 mod native;
 mod perf_map;
 mod python;
+mod runtimes;
 mod sections;
+mod snapshot;
 
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use serde::Serialize;
 
+pub(crate) use namer::Namer;
 pub use python::Thread as PythonThread;
 
 /// A thread's registers and stack at a write that was held.
 pub struct Stack<'a> {
     /// The process.
     pub pid: u32,
+    /// The thread; 0 if it is not known.
+    pub thread: u32,
     /// Instruction pointer, stack pointer, frame pointer, link register (0 where there is none).
     pub registers: [u64; 4],
     /// What stood on the stack, from the stack pointer on.
@@ -45,6 +52,20 @@ pub struct CallSite {
     pub line: Option<u32>,
     /// All functions, the innermost first.
     pub stack: Vec<Frame>,
+    /// Why there is no function of the program, if an interpreter runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unresolved: Option<Unresolved>,
+}
+
+/// A program whose functions only its interpreter knows.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Unresolved {
+    /// The language.
+    pub language: &'static str,
+    /// The interpreter's file, without what follows its version.
+    pub runtime: String,
+    /// What would help to name the function.
+    pub help: &'static str,
 }
 
 /// One function of a stack.
@@ -64,16 +85,32 @@ pub struct Frame {
 }
 
 impl CallSite {
-    /// Returns the call site for these frames, the innermost first.
-    fn of(stack: Vec<Frame>) -> Option<Self> {
+    /// Returns the call site for these frames, the innermost first. If none is the program's own, and an interpreter
+    /// runs the program, the site is somewhere in code that only the interpreter knows.
+    fn of(stack: Vec<Frame>, interpreter: Option<Unresolved>) -> Option<Self> {
         let own = stack.iter().find(|frame| !frame.is_library);
-        let frame = own.or_else(|| stack.first())?.clone();
+        let unresolved = interpreter.filter(|_| own.is_none());
+        let frame = match &unresolved {
+            Some(unresolved) => runtimes::frame(unresolved),
+            None => own.or_else(|| stack.first())?.clone(),
+        };
         Some(Self {
             function: frame.function,
             file: frame.file,
             line: frame.line,
             stack,
+            unresolved,
         })
+    }
+
+    /// Returns the site as the end of a sentence: `written by serve (app.py:8)`, `written in Ruby code (libruby-3.1), not
+    /// resolved`.
+    #[must_use]
+    pub fn written(&self) -> String {
+        match self.unresolved {
+            Some(_) => format!("written {self}"),
+            None => format!("written by {self}"),
+        }
     }
 }
 
@@ -91,22 +128,46 @@ impl fmt::Display for CallSite {
     }
 }
 
+/// What was read of a process that may have ended since.
+pub(crate) enum Prepared {
+    /// Its functions of Python.
+    Python(Vec<Frame>),
+    /// Its native code, unless that is known.
+    Native(Option<snapshot::Snapshot>),
+}
+
+/// The largest number of programs whose code is in memory.
+const MOST_PROGRAMS: usize = 128;
+
 /// Finds call sites, and remembers the programs that it has read.
 #[derive(Default)]
 pub struct Sites {
-    native: native::Programs,
+    snapshots: snapshot::Snapshots,
+    namer: Rc<Namer>,
     python: python::Interpreters,
 }
 
 impl Sites {
     /// Returns where `stack` comes from; none if the process may not be looked into, or has ended.
     pub fn of(&mut self, stack: &Stack<'_>) -> Option<Arc<CallSite>> {
-        let frames = match self.python.is_known(stack.pid) {
-            // The interpreter's C functions are not a useful call site.
-            true => self.python.frames(stack),
-            false => self.native.frames(stack),
-        };
-        CallSite::of(frames).map(Arc::new)
+        let prepared = self.prepare(stack);
+        self.namer.site(stack, prepared, || {})
+    }
+
+    /// Reads what only a running process shows, as soon as its stack is there. To name the functions of native code
+    /// takes longer, and can wait.
+    pub(crate) fn prepare(&mut self, stack: &Stack<'_>) -> Prepared {
+        // The interpreter's C functions are not a useful call site.
+        match self.python.is_known(stack.pid) {
+            true if stack.python.is_empty() => Prepared::Python(self.python.frames_now(stack)),
+            true => Prepared::Python(self.python.frames(stack)),
+            false => Prepared::Native(self.snapshots.take(stack)),
+        }
+    }
+
+    /// Returns what names the stacks that were prepared, in the order in which they were.
+    pub(crate) fn namer(&self) -> Rc<Namer> {
+        Rc::clone(&self.namer)
     }
 
     /// Returns the threads of the process that run Python, if whoever took the stack does not know of this one
@@ -134,11 +195,14 @@ mod tests {
 
     #[test]
     fn the_site_is_the_innermost_function_of_the_program_itself() {
-        let site = CallSite::of(vec![
-            frame("__send", None, None, true),
-            frame("answer", Some("/srv/app/server.c"), Some(42), false),
-            frame("main", Some("/srv/app/server.c"), Some(99), false),
-        ]);
+        let site = CallSite::of(
+            vec![
+                frame("__send", None, None, true),
+                frame("answer", Some("/srv/app/server.c"), Some(42), false),
+                frame("main", Some("/srv/app/server.c"), Some(99), false),
+            ],
+            None,
+        );
         let site = site.expect("there are frames");
         assert_eq!(site.to_string(), "answer (server.c:42)");
         assert_eq!(site.stack.len(), 3);
@@ -146,8 +210,31 @@ mod tests {
 
     #[test]
     fn where_nothing_is_the_programs_own_the_innermost_stands() {
-        let site = CallSite::of(vec![frame("write", None, None, true)]);
+        let site = CallSite::of(vec![frame("write", None, None, true)], None);
         assert_eq!(site.expect("a frame").to_string(), "write");
-        assert_eq!(CallSite::of(Vec::new()), None);
+        assert_eq!(CallSite::of(Vec::new(), None), None);
+    }
+
+    #[test]
+    fn where_an_interpreter_hides_the_program_the_site_says_so() {
+        let interpreter = || runtimes::interpreter("libruby-3.1.so.3.1");
+        let hidden = vec![
+            frame("__GI___libc_write", None, None, true),
+            frame("rb_io_write", None, None, true),
+        ];
+        let site = CallSite::of(hidden, interpreter()).expect("a site");
+        let said = "written in Ruby code (libruby-3.1), not resolved";
+        assert_eq!(site.written(), said);
+        assert!(
+            site.unresolved
+                .is_some_and(|why| why.help.contains("rbspy"))
+        );
+        // A program that embeds an interpreter has functions of its own.
+        let embeds = vec![
+            frame("write", None, None, true),
+            frame("answer", None, None, false),
+        ];
+        let site = CallSite::of(embeds, interpreter()).expect("a site");
+        assert_eq!(site.written(), "written by answer");
     }
 }

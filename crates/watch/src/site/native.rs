@@ -5,54 +5,63 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::rc::Rc;
 
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Sym, Symbolized, Symbolizer};
 use framehop::{CacheNative, FrameAddress, Module, Unwinder, UnwinderNative};
+use memmap2::Mmap;
 
 use super::go::{Go, Place};
 use super::maps::Running;
+use super::namer::Named;
 use super::perf_map::PerfMaps;
+use super::runtimes::{self, is_runtime};
 use super::sections::{Section, Sections};
-use super::{Frame, Stack, maps};
+use super::snapshot::{Mapping, Snapshot};
+use super::{Frame, MOST_PROGRAMS, Stack, Unresolved, maps};
 
 /// Programs whose stacks were unwound.
 pub(super) struct Programs {
     known: HashMap<u32, Program>,
     symbols: Symbolizer,
     made: PerfMaps,
+    /// The files of all programs by device and inode: programs that end soon have them in common.
+    files: HashMap<(u64, u64), Rc<Code>>,
+}
+
+/// A file that code is run from.
+struct Code {
+    file: File,
+    octets: Option<Rc<Mmap>>,
+    go: Option<Go>,
 }
 
 impl Default for Programs {
     fn default() -> Self {
         Self {
             known: HashMap::new(),
-            symbols: Symbolizer::new(),
+            symbols: Symbolizer::builder().enable_demangling(false).build(),
+            files: HashMap::new(),
             made: PerfMaps::default(),
         }
     }
 }
 
 impl Programs {
-    /// Returns the functions on `stack`, the innermost first.
-    pub(super) fn frames(&mut self, stack: &Stack<'_>) -> Vec<Frame> {
-        if self.known.len() >= MOST_PROGRAMS && !self.known.contains_key(&stack.pid) {
-            self.known.clear();
+    /// Returns the functions on `stack`, the innermost first, and the interpreter that runs the program, if one does. The
+    /// code is that of `snapshot`, or is known from the last one.
+    pub(super) fn frames(&mut self, stack: &Stack<'_>, snapshot: Option<Snapshot>) -> Named {
+        if let Some(snapshot) = snapshot {
+            self.learn(stack.pid, snapshot);
         }
-        let instruction = stack.registers[0];
-        let program = self
-            .known
-            .entry(stack.pid)
-            .or_insert_with(|| Program::of(stack.pid));
-        let now = maps::running(stack.pid);
-        let is_another = now.is_some() && now != program.running;
-        if is_another {
-            self.made.forget(stack.pid);
-        }
-        if is_another || !program.has(instruction) {
-            // The process, or another one with the same process ID, runs another program; or it has
-            // loaded a library since.
-            *program = Program::of(stack.pid);
+        let Some(program) = self.known.get_mut(&stack.pid) else {
+            return Named::default();
+        };
+        if program.modules.is_empty() {
+            // It had ended.
+            return Named::default();
         }
         let mut addresses = program.unwind(stack);
         // What stands in front of the C library's calls is nobody's call site.
@@ -62,6 +71,7 @@ impl Programs {
             .count();
         addresses.drain(..hooks);
         let program = &self.known[&stack.pid];
+        let interpreter = program.interpreter(&addresses);
         let mut frames = Vec::new();
         // The frames of code that was generated at run time.
         let mut made = Vec::new();
@@ -87,7 +97,22 @@ impl Programs {
             }
         }
         frames.truncate(MOST_FRAMES);
-        frames
+        (frames, interpreter)
+    }
+
+    fn learn(&mut self, pid: u32, snapshot: Snapshot) {
+        if self.known.len() >= MOST_PROGRAMS && !self.known.contains_key(&pid) {
+            self.known.clear();
+        }
+        let known = self.known.get(&pid);
+        if known.is_some_and(|known| known.running != snapshot.running) {
+            self.made.forget(pid);
+        }
+        if self.files.len() >= MOST_FILES {
+            self.files.retain(|_, code| Rc::strong_count(code) > 1);
+        }
+        let program = Program::of(snapshot, &mut self.files);
+        self.known.insert(pid, program);
     }
 }
 
@@ -95,9 +120,10 @@ impl Programs {
 fn name(symbols: &Symbolizer, address: u64, program: &Program, frames: &mut Vec<Frame>) {
     let module = program.module(address);
     let named = module
-        .and_then(|module| Some((module, module.file.as_ref()?)))
-        .and_then(|(module, file)| {
-            let source = Source::Elf(Elf::new(format!("/proc/self/fd/{}", file.as_raw_fd())));
+        .and_then(|module| Some((module, module.code.as_ref()?)))
+        .and_then(|(module, code)| {
+            let file = code.file.as_raw_fd();
+            let source = Source::Elf(Elf::new(format!("/proc/self/fd/{file}")));
             let at = Input::VirtOffset(address.wrapping_sub(module.bias));
             symbols.symbolize_single(&source, at).ok()
         });
@@ -126,7 +152,7 @@ fn frame_of_go(place: &Place<'_>, is_library: bool) -> Frame {
         function: place.function.to_owned(),
         file: place.file.map(str::to_owned),
         line: place.line,
-        is_library: is_library || is_runtime(place.function),
+        is_library: is_library || is_runtime(place.function, place.file),
     }
 }
 
@@ -140,19 +166,32 @@ fn frames_of(symbol: &Sym<'_>, is_library: bool, frames: &mut Vec<Frame>) {
 }
 
 fn frame(name: &str, place: Option<&blazesym::symbolize::CodeInfo<'_>>, is_library: bool) -> Frame {
+    let function = demangled(name);
+    let file = place.map(|place| place.to_path().to_string_lossy().into_owned());
     Frame {
-        function: name.to_owned(),
-        file: place.map(|place| place.to_path().to_string_lossy().into_owned()),
+        is_library: is_library || is_runtime(&function, file.as_deref()),
+        function,
+        file,
         line: place.and_then(|place| place.line),
-        is_library: is_library || is_runtime(name),
     }
 }
 
-/// Returns whether a function belongs to a language's own library, which is linked into the program.
-fn is_runtime(name: &str) -> bool {
-    let plain = name.trim_start_matches(['<', '&']);
-    let of_c = name.trim_start_matches('_').trim_start_matches("libc_");
-    RUNTIMES.iter().any(|prefix| plain.starts_with(prefix)) || C_WRITES.contains(&of_c)
+/// Returns the name as it stands in the source. Only names that a compiler of Rust or C++ mangled are changed: a C
+/// function `h` is no `unsigned char`.
+fn demangled(name: &str) -> String {
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        return format!("{rust:#}");
+    }
+    let of_cpp = name
+        .starts_with("_Z")
+        .then(|| cpp_demangle::Symbol::new(name).ok());
+    let options = cpp_demangle::DemangleOptions::default()
+        .no_params()
+        .no_return_type();
+    of_cpp
+        .flatten()
+        .and_then(|symbol| symbol.demangle_with_options(&options).ok())
+        .unwrap_or_else(|| name.to_owned())
 }
 
 /// The code of one process.
@@ -170,35 +209,50 @@ struct Mapped {
     bias: u64,
     name: String,
     is_library: bool,
-    file: Option<File>,
-    go: Option<Go>,
+    code: Option<Rc<Code>>,
+    interpreter: Option<Unresolved>,
+}
+
+impl Code {
+    /// Returns the file as it is known from another process, or reads it.
+    fn of(file: File, files: &mut HashMap<(u64, u64), Rc<Self>>) -> Option<Rc<Self>> {
+        let about = file.metadata().ok()?;
+        let opened = files.entry((about.dev(), about.ino()));
+        let opened = opened.or_insert_with(|| {
+            let octets = maps::octets(&file);
+            let go = octets.as_ref().and_then(Go::of);
+            Rc::new(Self { file, octets, go })
+        });
+        Some(Rc::clone(opened))
+    }
 }
 
 impl Mapped {
     /// Returns the functions at `address` by Go's own tables; none if the file has none.
     fn go_places(&self, address: u64) -> Vec<Place<'_>> {
-        let go = self.go.as_ref();
+        let go = self.code.as_ref().and_then(|code| code.go.as_ref());
         go.map_or_else(Vec::new, |go| go.places(address.wrapping_sub(self.bias)))
     }
 }
 
 impl Program {
-    fn of(pid: u32) -> Self {
+    fn of(snapshot: Snapshot, files: &mut HashMap<(u64, u64), Rc<Code>>) -> Self {
         let mut unwinder = UnwinderNative::new();
         let mut modules = Vec::new();
-        for map in maps::code(pid) {
-            let range = map.address.0..map.address.1;
-            let Some((path, open_at)) = maps::file(pid, &map) else {
-                continue;
-            };
+        for Mapping {
+            range,
+            offset,
+            path,
+            file,
+        } in snapshot.code
+        {
             let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
-            let is_library = is_library(&name);
-            let file = File::open(&open_at).ok();
-            let mut bias = range.start - map.offset;
-            let octets = file.as_ref().and_then(maps::octets);
-            let go = octets.as_ref().and_then(Go::of);
-            if let Some(octets) = octets
-                && let Some(sections) = Sections::of(&octets, map.offset)
+            let interpreter = runtimes::interpreter(&name);
+            let is_library = is_library(&name) || interpreter.is_some();
+            let mut bias = range.start - offset;
+            let code = file.and_then(|file| Code::of(file, files));
+            if let Some(octets) = code.as_ref().and_then(|code| code.octets.as_ref())
+                && let Some(sections) = Sections::of(octets, offset)
             {
                 bias = range.start.wrapping_sub(sections.address_of_map);
                 let base = bias.wrapping_add(sections.base);
@@ -209,12 +263,12 @@ impl Program {
                 bias,
                 name,
                 is_library,
-                file,
-                go,
+                code,
+                interpreter,
             });
         }
         Self {
-            running: maps::running(pid),
+            running: snapshot.running,
             unwinder,
             cache: CacheNative::new(),
             modules,
@@ -225,6 +279,19 @@ impl Program {
         self.modules
             .iter()
             .find(|module| module.range.contains(&address))
+    }
+
+    /// Returns the interpreter whose code is among `addresses`, the innermost. Another program that only contains an
+    /// interpreter has functions of its own.
+    fn interpreter(&self, addresses: &[u64]) -> Option<Unresolved> {
+        let mut modules = addresses.iter().filter_map(|&address| self.module(address));
+        let on_stack = modules.find_map(|module| module.interpreter.clone());
+        // Code that was made at run time may not be unwound as far as to its virtual machine.
+        on_stack.or_else(|| {
+            let made = addresses.iter().any(|&address| !self.has(address));
+            let mut all = self.modules.iter().filter(|_| made || addresses.len() < 2);
+            all.find_map(|module| module.interpreter.clone())
+        })
     }
 
     fn has(&self, address: u64) -> bool {
@@ -302,50 +369,24 @@ fn is_library(name: &str) -> bool {
     name.starts_with("ld-") || name.contains(".so")
 }
 
-/// The largest number of programs in memory, because each keeps its files open.
-const MOST_PROGRAMS: usize = 24;
+/// From this number on files are closed that no program in memory has mapped.
+const MOST_FILES: usize = 128;
 const MOST_FRAMES: usize = 48;
-/// The C library's functions that write, without their underscores, as a static program has them.
-const C_WRITES: [&str; 14] = [
-    "write",
-    "writev",
-    "pwritev2",
-    "send",
-    "sendto",
-    "sendmsg",
-    "sendmmsg",
-    "sendfile",
-    "sendfile64",
-    "splice",
-    "syscall",
-    "fflush",
-    "fwrite",
-    "GI_write",
-];
-/// The prefixes of functions in language libraries (Rust's, Go's, C++'s), whose callers are of
-/// interest.
-const RUNTIMES: [&str; 23] = [
-    "_start",
-    "std::",
-    "core::",
-    "alloc::",
-    "tokio::",
-    "mio::",
-    "socket2::",
-    "rustls::",
-    "hyper::",
-    "futures",
-    "syscall.",
-    "runtime.",
-    "runtime/",
-    "internal/",
-    "net.",
-    "net/http.",
-    "bufio.",
-    "io.",
-    "fmt.",
-    "crypto/",
-    "dyn core::",
-    "dyn std::",
-    "impl std::",
-];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_mangled_is_demangled() {
+        for c in ["h", "v", "f", "St", "main", "Znew", "_start"] {
+            assert_eq!(demangled(c), c);
+        }
+        assert_eq!(
+            demangled("_ZN4core3fmt5Write9write_str17h0123456789abcdefE"),
+            "core::fmt::Write::write_str"
+        );
+        assert_eq!(demangled("_ZN6server6answerEi"), "server::answer");
+        assert_eq!(demangled("_RNvC6_123foo3bar"), "123foo::bar");
+    }
+}

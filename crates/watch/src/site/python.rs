@@ -169,6 +169,50 @@ impl Interpreters {
         frames
     }
 
+    /// Returns the functions that `stack`'s thread is in now, if the stack shows that it was in them at the write: when
+    /// the first write of a process is held, nobody copied the interpreter's frames. The line has changed since.
+    pub(super) fn frames_now(&mut self, stack: &Stack<'_>) -> Vec<Frame> {
+        let pid = stack.pid;
+        let Some(interpreter) = self.known(pid).interpreter else {
+            return Vec::new();
+        };
+        let threads = interpreter.threads(pid);
+        let Some(thread) = threads.iter().find(|one| one.thread == stack.thread) else {
+            return Vec::new();
+        };
+        let words = stack
+            .octets
+            .chunks_exact(8)
+            .map(|word| u64::from_ne_bytes(word.try_into().expect("eight")));
+        let words: Vec<u64> = words.collect();
+        let read = |address: u64| maps::read_u64(pid, address).filter(|value| *value != 0);
+        let mut frame = read(thread.state + u64::from(thread.current));
+        if let Some(indirect) = thread.indirect {
+            frame = frame.and_then(|frame| read(frame + u64::from(indirect)));
+        }
+        let mut frames = Vec::new();
+        for _ in 0..MOST_FRAMES {
+            let Some(at) = frame else { break };
+            let code = read(at + u64::from(thread.code));
+            frame = read(at + u64::from(thread.previous));
+            let code = code.and_then(|code| Code::read(pid, code, interpreter.layout));
+            // The interpreter's C function has the frame and a place in the function's code on its stack. A function that
+            // was called since may have the same frame, but has other code.
+            if let Some(code) = code
+                && (!frames.is_empty()
+                    || words.contains(&at) && words.iter().any(|word| code.contains(*word)))
+            {
+                frames.push(Frame {
+                    function: code.name.clone(),
+                    line: None,
+                    is_library: is_library(&code.file),
+                    file: Some(code.file),
+                });
+            }
+        }
+        frames
+    }
+
     /// Returns whether `pid` runs a known version of Python.
     pub(super) fn is_known(&mut self, pid: u32) -> bool {
         self.known(pid).interpreter.is_some()
@@ -328,6 +372,12 @@ impl Code {
         })
     }
 
+    /// Returns whether an address is one of the function's instructions.
+    fn contains(&self, address: u64) -> bool {
+        let units: u64 = units_of(&self.lines);
+        (self.instructions..self.instructions + 2 * units).contains(&address)
+    }
+
     /// Returns the line of the instruction at an address.
     fn line_at(&self, instruction: u64) -> u32 {
         let unit = instruction.saturating_sub(self.instructions) / 2;
@@ -421,6 +471,13 @@ fn line_of(table: &[u8], first_line: u32, unit: u64) -> u32 {
     u32::try_from(last).unwrap_or(first_line)
 }
 
+/// Returns how many code units a table of lines covers.
+fn units_of(table: &[u8]) -> u64 {
+    // Each entry begins with an octet that has the highest bit.
+    let heads = table.iter().filter(|octet| **octet & 0x80 != 0);
+    heads.map(|head| u64::from(head & 7) + 1).sum()
+}
+
 /// Returns whether a file belongs to the standard library or to an installed package.
 fn is_library(file: &str) -> bool {
     file.starts_with("<frozen ")
@@ -438,6 +495,7 @@ const STRING_LENGTH: u64 = 16;
 const STRING_STATE: u64 = 32;
 /// The longest name or table of lines.
 const MOST_OCTETS: usize = 1 << 20;
+const MOST_FRAMES: usize = 12;
 const MOST_KNOWN: usize = 256;
 const MOST_CODES: usize = 4096;
 const MOST_THREADS: usize = 4096;

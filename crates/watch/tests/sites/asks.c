@@ -1,9 +1,13 @@
-/* Asks forty times in two writes each time, so that the second waits; then executes the program that its
+/* Asks forty times (TIMES) in two writes each time, so that the second waits; then executes the program that its
  * arguments begin with, if any. The port to ask is the last of them. */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#ifndef TIMES
+#define TIMES 40
+#endif
 
 static char request[440];
 
@@ -23,7 +27,7 @@ int main(int argc, char **argv)
 	server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (connect(connection, (void *)&server, sizeof server))
 		return 1;
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < TIMES; i++) {
 		ask_in_two_writes(connection);
 		if (read(connection, &answer, 1) != 1)
 			return 1;

@@ -1,4 +1,4 @@
-"""Asks twice in two writes each time, so that the second waits."""
+"""Asks forty times, or as often as its second argument says, in two writes each time, so that the second waits."""
 
 import socket
 import sys
@@ -13,7 +13,7 @@ class Asker:
 
 def main():
     with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
-        for _ in range(40):
+        for _ in range(int(sys.argv[2]) if len(sys.argv) > 2 else 40):
             Asker().ask_in_two_writes(connection)
 
 

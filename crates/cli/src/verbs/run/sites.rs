@@ -173,6 +173,7 @@ impl Reader {
         let [instruction, stack, frame] = taken.registers;
         let stack = Stack {
             pid: taken.pid,
+            thread: 0,
             registers: [instruction, stack, frame, 0],
             octets: &taken.octets,
             python: taken.python,

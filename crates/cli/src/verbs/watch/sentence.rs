@@ -18,7 +18,7 @@ pub(crate) fn of(finding: &Finding, process: &Process) -> String {
     let call = finding
         .call
         .as_ref()
-        .map_or_else(String::new, |call| format!(", written by {call}"));
+        .map_or_else(String::new, |call| format!(", {}", call.written()));
     format!(
         "{} {} {}: {maybe}{}{call}",
         clock(finding.start_ns),

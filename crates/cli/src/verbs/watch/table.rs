@@ -62,7 +62,10 @@ fn advice(rows: &[(&Key, &Row)]) -> String {
         said.push((key.kind, place.clone(), row.case.sender));
         out += &format!("\n{} ({place}):\n", key.kind.title());
         for (call, count) in row.calls().into_iter().take(MOST_CALLS) {
-            out += &format!("  written by {call}, {count} of those looked at\n");
+            out += &format!("  {}, {count} of those looked at\n", call.written());
+            if let Some(unresolved) = &call.unresolved {
+                out += &format!("    to name the line: {}\n", unresolved.help);
+            }
         }
         let advice = Advice::of(&row.case);
         for side in [row.case.sender, row.case.sender.other()] {
