@@ -123,13 +123,17 @@ fn watch_names_the_process_that_is_held() {
         );
         assert!(stall["cost_ns"].as_i64() > Some(30_000_000), "{stall}");
     }
-    // The site is the Python line, from the second stall on.
+    // The site is the Python line; at the first stall nobody knew that this is Python, and it is the function alone.
     let sites: Vec<_> = stalls
         .iter()
         .filter(|stall| stall["call_site"]["function"] == "serve")
         .collect();
-    assert!(!sites.is_empty(), "{said}");
-    for stall in sites {
+    let placed: Vec<_> = sites
+        .into_iter()
+        .filter(|stall| !stall["call_site"]["line"].is_null())
+        .collect();
+    assert!(placed.len() + 2 >= stalls.len(), "{said}");
+    for stall in &placed {
         assert_eq!(stall["call_site"]["line"], SECOND_WRITE, "{stall}");
     }
     let summary = lines.last().expect("a summary");
@@ -177,8 +181,12 @@ fn talk_well() {
     assert!(talk.expect("python3 starts").status.success());
 }
 
-/// Returns the exit code, and what was printed.
+/// Ends a watch; returns the exit code, and what was printed.
 fn ended(mut watch: Running) -> (Option<i32>, String, String) {
+    // What the kernel said last is read.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    // SAFETY: our own child, which has not been waited for.
+    unsafe { libc::kill(watch.0.id() as libc::pid_t, libc::SIGINT) };
     let (mut out, mut said) = (String::new(), String::new());
     let stdout = watch.0.stdout.as_mut().expect("a pipe");
     stdout.read_to_string(&mut out).expect("text");
@@ -189,10 +197,10 @@ fn ended(mut watch: Running) -> (Option<i32>, String, String) {
 
 #[test]
 fn a_name_that_matches_nothing_is_no_all_clear() {
-    let Some(misspelt) = watch(&["pyhton3", "--once", "3s"]) else {
+    let Some(misspelt) = watch(&["pyhton3"]) else {
         return;
     };
-    let one_of_two = watch(&["python3", "nosuch", "--once", "3s", "--json"]).expect("the same");
+    let one_of_two = watch(&["python3", "nosuch", "--json"]).expect("the same");
     talk_well();
     let (code, out, said) = ended(misspelt);
     assert_eq!((code, out.as_str()), (Some(1), ""), "{said}");
@@ -214,11 +222,12 @@ fn a_clean_bill_says_how_much_was_seen() {
     let port = free.local_addr().expect("an address").port();
     drop(free);
     let script = CONVERSATION.replace("(\"127.0.0.1\", 0)", &format!("(\"127.0.0.1\", {port})"));
-    let arguments = [&port.to_string(), "--once", "3s"];
+    let port_typed = port.to_string();
+    let arguments = [port_typed.as_str()];
     let Some(text) = watch(&arguments) else {
         return;
     };
-    let all = watch(&["--once", "3s", "--json"]).expect("the same");
+    let all = watch(&["--json"]).expect("the same");
     let talk = Command::new("python3")
         .args(["-c", &script, "20", "nodelay"])
         .output();
@@ -233,6 +242,48 @@ fn a_clean_bill_says_how_much_was_seen() {
     // Other tests talk, too.
     assert!(
         seen("connections") >= 2 && seen("writes") >= 60 && seen("segments") >= 60,
+        "{summary}"
+    );
+}
+
+/// One process serves two ports; one is asked for.
+#[test]
+fn a_process_that_also_stalls_on_other_ports_is_said_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let port = |at: usize| {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        (at, free.local_addr().expect("an address").port())
+    };
+    let ports = [port(0).1, port(1).1];
+    let script = folder.path().join("two.py");
+    let text = format!(
+        "import sys, threading, time\nsource = {CONVERSATION:?}\n\
+         def run(port): exec(source.replace('(\\\"127.0.0.1\\\", 0)', '(\\\"127.0.0.1\\\", %d)' % port), {{}})\n\
+         threads = [threading.Thread(target=run, args=(port,)) for port in ({}, {})]\n\
+         [thread.start() for thread in threads]\n[thread.join() for thread in threads]\n",
+        ports[0], ports[1]
+    );
+    std::fs::write(&script, text).expect("a file");
+    let Some(watch) = watch(&[&ports[0].to_string(), "--json"]) else {
+        return;
+    };
+    let talk = Command::new("python3")
+        .arg(&script)
+        .args(["12", "nagle"])
+        .output();
+    let talk = talk.expect("python3 starts");
+    assert!(
+        talk.status.success(),
+        "{}",
+        String::from_utf8_lossy(&talk.stderr)
+    );
+    let (_, out, _) = ended(watch);
+    let summary: Value = serde_json::from_str(out.lines().last().expect("a line")).expect("JSON");
+    let elsewhere = summary["elsewhere"].as_array().expect("a list");
+    assert!(
+        elsewhere.len() == 1
+            && elsewhere[0]["port"] == ports[1]
+            && elsewhere[0]["count"].as_u64() >= Some(8),
         "{summary}"
     );
 }

@@ -136,6 +136,9 @@ pub(crate) enum Prepared {
     Native(Option<snapshot::Snapshot>),
 }
 
+/// The functions of a stack, and the interpreter that runs the program, if one does.
+type Named = (Vec<Frame>, Option<Unresolved>);
+
 /// The largest number of programs whose code is in memory.
 const MOST_PROGRAMS: usize = 128;
 

@@ -7,10 +7,7 @@ use std::time::Duration;
 
 use super::native::Programs;
 use super::snapshot::Snapshot;
-use super::{CallSite, Frame, Prepared, Stack, Unresolved};
-
-/// The functions of a stack, and the interpreter that runs the program, if one does.
-pub(super) type Named = (Vec<Frame>, Option<Unresolved>);
+use super::{CallSite, Named, Prepared, Stack};
 
 /// The thread; it ends with this.
 pub(crate) struct Namer {

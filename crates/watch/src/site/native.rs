@@ -15,12 +15,11 @@ use memmap2::Mmap;
 
 use super::go::{Go, Place};
 use super::maps::Running;
-use super::namer::Named;
 use super::perf_map::PerfMaps;
 use super::runtimes::{self, is_runtime};
 use super::sections::{Section, Sections};
 use super::snapshot::{Mapping, Snapshot};
-use super::{Frame, MOST_PROGRAMS, Stack, Unresolved, maps};
+use super::{Frame, MOST_PROGRAMS, Named, Stack, Unresolved, maps};
 
 /// Programs whose stacks were unwound.
 pub(super) struct Programs {

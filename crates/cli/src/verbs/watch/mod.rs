@@ -183,6 +183,7 @@ impl Watch {
                 .clone();
             let (connection, writer) = (&finding.connection, &finding.process);
             if !self.watched.meets(connection, writer, &process) {
+                self.watched.pass_over(&finding, &process);
                 continue;
             }
             self.summary.add(&finding, &process);

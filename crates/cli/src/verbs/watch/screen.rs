@@ -63,6 +63,10 @@ impl Screen {
             in_words(watch.seen()),
             watch.live.describe()
         );
+        let head = match watch.watched.elsewhere_in_words() {
+            Some(elsewhere) => format!("{head}\n{elsewhere}."),
+            None => head,
+        };
         let lines = self.lines(&head, &watch.summary, (width, height), terminal::ink());
         let enter = match SHOWN.swap(true, Ordering::Relaxed) {
             true => "",

@@ -1,8 +1,11 @@
 //! How much of what was to be watched was seen. If nothing was, there is no all-clear.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
+use tinygram_diagnose::{Side, Tier};
 use tinygram_watch::event::{Connection, Writer};
+use tinygram_watch::finding::Finding;
 use tinygram_watch::seen::Seen;
 use tinygram_watch::who::Process;
 
@@ -17,6 +20,20 @@ pub(super) struct Watched {
     seen: Seen,
     /// The names of the processes that were not meant: one of them may have been.
     others: BTreeSet<String>,
+    /// The processes that have a connection with a port that was asked for.
+    by_port: BTreeSet<u32>,
+    /// Stalls and floods at ports that were not asked for, by process and port.
+    elsewhere: BTreeMap<(u32, String, u16), u64>,
+}
+
+/// What a process with a port that was asked for does at another port.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Elsewhere {
+    pid: u32,
+    process: String,
+    port: u16,
+    /// Stalls and floods.
+    count: u64,
 }
 
 impl Watched {
@@ -47,12 +64,68 @@ impl Watched {
         for (target, is_met) in &mut self.targets {
             if target.is_met_by(connection, writer, process) {
                 (meets, *is_met) = (true, true);
+                if target.is_port_of(connection).is_some() && self.by_port.len() < MOST_OTHERS {
+                    self.by_port.insert(process.pid);
+                }
             }
         }
         if !meets && self.others.len() < MOST_OTHERS {
             self.others.insert(process.name.clone());
         }
         meets
+    }
+
+    /// Remembers a finding that is not to be shown: its process may be one that was asked for by another port.
+    pub(super) fn pass_over(&mut self, finding: &Finding, process: &Process) {
+        let (local, remote) = (finding.connection.local, finding.connection.remote);
+        let port = match finding.side {
+            Side::Server => local.port(),
+            Side::Client => remote.port(),
+        };
+        let key = (process.pid, process.name.clone(), port);
+        let is_new = !self.elsewhere.contains_key(&key);
+        if finding.tier > Tier::Possible && !(is_new && self.elsewhere.len() >= MOST_OTHERS) {
+            *self.elsewhere.entry(key).or_default() += 1;
+        }
+    }
+
+    /// Returns what the processes with a port that was asked for do at other ports, the most first.
+    pub(super) fn elsewhere(&self) -> Vec<Elsewhere> {
+        let also = self
+            .elsewhere
+            .iter()
+            .filter(|((pid, _, _), _)| self.by_port.contains(pid));
+        let mut also: Vec<_> = also
+            .map(|((pid, process, port), count)| Elsewhere {
+                pid: *pid,
+                process: process.clone(),
+                port: *port,
+                count: *count,
+            })
+            .collect();
+        also.sort_by_key(|one| std::cmp::Reverse(one.count));
+        also
+    }
+
+    /// Returns the same as a sentence, if there is anything.
+    pub(super) fn elsewhere_in_words(&self) -> Option<String> {
+        let also = self.elsewhere();
+        let told = also.iter().take(MOST_TOLD).map(|one| {
+            let Elsewhere {
+                pid,
+                process,
+                port,
+                count,
+            } = one;
+            format!("{process}[{pid}] also stalls or floods on port {port} ({count} times)")
+        });
+        let told = told.collect::<Vec<_>>().join("; ");
+        let more = also.len().saturating_sub(MOST_TOLD);
+        match (told.is_empty(), more) {
+            (true, _) => None,
+            (_, 0) => Some(told),
+            _ => Some(format!("{told}; and on {more} more")),
+        }
     }
 
     pub(super) fn add(&mut self, seen: Seen) {
@@ -97,6 +170,8 @@ impl Watched {
 }
 
 const MOST_OTHERS: usize = 1_000;
+/// The most ports in a sentence.
+const MOST_TOLD: usize = 3;
 
 #[cfg(test)]
 mod tests {

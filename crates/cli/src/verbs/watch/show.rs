@@ -87,6 +87,7 @@ impl Show {
             let seconds = watched.as_secs_f64();
             let mut line = json::summary(&watch.summary, excused, lost, watch.live.name(), seconds);
             line["seen"] = serde_json::json!(watch.seen());
+            line["elsewhere"] = serde_json::json!(watch.watched.elsewhere());
             line["nothing_matched"] = watch
                 .watched
                 .unmet()
@@ -118,6 +119,9 @@ impl Show {
             );
         }
         terminal::print_text(&out)?;
+        if let Some(elsewhere) = watch.watched.elsewhere_in_words() {
+            terminal::remark(&format!("tinygram watch: {elsewhere}"));
+        }
         let counts = [
             (excused.nobody_waited, "held while nobody waited"),
             (excused.short, "held too briefly to be told"),
