@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tinygram_tcp::{Core, Counters, check_address};
+use tinygram_tcp::{Core, Counters, USUAL_MEMORY, check_address};
 
 use crate::alarm::Alarm;
 use crate::device::Device;
@@ -41,7 +41,7 @@ impl Default for StackSettings {
     fn default() -> Self {
         Self {
             busy_poll: Duration::from_micros(50),
-            memory: 256 << 20,
+            memory: USUAL_MEMORY,
         }
     }
 }

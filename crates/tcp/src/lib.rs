@@ -60,6 +60,7 @@ use transmit::Queue;
 pub use addresses::{Unfit, check_address};
 pub use info::Info;
 pub use link::{Abilities, Offload};
+pub use memory::USUAL_MEMORY;
 pub use options::{Route, SocketOptions};
 pub use readiness::Readiness;
 pub use transmit::Batch;

@@ -29,7 +29,7 @@ pub(super) struct Memory {
 }
 
 /// The octets that all buffers may take unless the application sets another bound.
-pub(super) const USUAL: usize = 256 << 20;
+pub const USUAL_MEMORY: usize = 256 << 20;
 
 /// The least bound in octets: a packet of 64 KiB must find a place.
 const LEAST: usize = 1 << 20;
@@ -43,7 +43,7 @@ impl Default for Memory {
             scarce: false,
             starved: Vec::new(),
         };
-        memory.set_most(USUAL);
+        memory.set_most(USUAL_MEMORY);
         memory
     }
 }
