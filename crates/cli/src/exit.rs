@@ -8,6 +8,8 @@
 //! | 3 | done, and what was read or watched could not have shown what was asked for (`diagnose`: "cannot tell"; `guard`: could not look) |
 //! | 130 | interrupted by Ctrl-C; no file was left half-written |
 
+use std::io::Write as _;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// The outcome of a verb that did its work.
@@ -76,7 +78,7 @@ pub(crate) fn code(outcome: Result<Done, Failure>) -> u8 {
             2
         }
         Err(Failure::Blind(line)) => {
-            crate::terminal::complain(&format!("tinygram: {line}"));
+            complain(&format!("tinygram: {line}"));
             3
         }
         Err(Failure::Io { error, .. }) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
@@ -95,8 +97,14 @@ impl Failure {
     }
 }
 
+/// Writes a line to standard error. Whether anybody reads it changes nothing else: a closed pipe must
+/// not end a suite that is being guarded.
+pub(crate) fn complain(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 fn refuse(line: &str) -> u8 {
-    crate::terminal::complain(&format!("tinygram: {line}"));
+    complain(&format!("tinygram: {line}"));
     2
 }
 

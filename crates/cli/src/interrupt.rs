@@ -14,7 +14,7 @@ pub(crate) fn watch() {
     // If no handler can be set, Ctrl-C ends the process by default.
     let _ = ctrlc::set_handler(|| {
         let _writing = WRITING.lock();
-        crate::terminal::complain("tinygram: interrupted; no file was left half-written");
+        crate::exit::complain("tinygram: interrupted; no file was left half-written");
         std::process::exit(CODE);
     });
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use tinygram_report::Ink;
 
-use crate::exit::{Done, Failure};
+use crate::exit::{Done, Failure, complain};
 use crate::heard::{self, Listener};
 use crate::values::in_words;
 
@@ -64,12 +64,6 @@ pub(crate) fn remark(line: &str) {
         None if io::stderr().is_terminal() => complain(&broken(line, size().0)),
         None => complain(line),
     }
-}
-
-/// Writes a line to standard error. Whether anybody reads it changes nothing else: a closed pipe must
-/// not end a suite that is being guarded.
-pub(crate) fn complain(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// Writes text for people: to a terminal with its lines broken between words, else unchanged.
