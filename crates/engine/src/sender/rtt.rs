@@ -242,10 +242,11 @@ impl RttEstimator {
             return Some(self.measure(ack, now.since(sent_at)));
         }
         if let Some(echo) = echo
-            && self.timed.is_none()
-            && ack > self.echoed
+            && (self.backoff > 0 || (self.timed.is_none() && ack > self.echoed))
         {
-            // The echo distinguishes an original from its retransmission (RFC 7323, section 4).
+            // The echo distinguishes an original from its retransmission (RFC 7323, section 4). So
+            // it also ends a backoff at once (RFC 6298, section 5, the note on rule 5.5): otherwise
+            // each further loss of the same flight doubles the timeout once more.
             self.echoed = echo.max;
             self.backoff = 0;
             return Some(self.measure(ack, echo.age));
@@ -341,6 +342,26 @@ mod tests {
         assert_eq!(rto(Duration::ZERO), Duration::from_millis(200));
         let linux = rto(Duration::from_millis(200));
         assert_eq!(linux, Duration::from_millis(220));
+    }
+
+    /// A flight of ten segments lost its second and its third. Each is sent again by a timeout, and
+    /// each acknowledgment echoes the retransmission's timestamp.
+    #[test]
+    fn an_echo_ends_the_backoff_within_a_flight() {
+        let ms = Duration::from_millis;
+        let max = Offset::new(10_001);
+        let echo = Some(Echo { age: ms(20), max });
+        let mut rtt = RttEstimator::new(RtoRules {
+            min: ms(200),
+            ..RtoRules::RFC_6298
+        });
+        rtt.acked(Offset::new(1001), Instant::ZERO + ms(20), echo);
+        for next in [2001, 3001] {
+            rtt.timed_out();
+            assert_eq!(rtt.rto(), ms(400));
+            rtt.acked(Offset::new(next), Instant::ZERO + ms(500), echo);
+            assert_eq!(rtt.rto(), ms(200));
+        }
     }
 
     /// Linux: ten segments leave every 100 ms, and each is acknowledged alone, one millisecond

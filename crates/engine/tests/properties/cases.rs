@@ -7,6 +7,7 @@ use proptest::sample::select;
 use tinygram_engine::Duration;
 use tinygram_engine::connection::Config;
 use tinygram_engine::extensions::{Extensions, PathMtuSearch};
+use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{self, AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
@@ -392,4 +393,77 @@ pub(crate) fn bulk(extensions: Extensions, reordering: u64, seed: u64) -> World 
         network,
         seed,
     )
+}
+
+/// What both ends write to each other at the same time, over a path that loses 8 of a hundred
+/// segments and delays 20 so that others overtake them.
+#[derive(Clone, Debug)]
+pub(crate) struct BadPath {
+    mss: u16,
+    send_buffer: u64,
+    receive_buffer: u64,
+    delay: Duration,
+    lens: [Vec<u64>; 2],
+    seed: u64,
+}
+
+pub(crate) fn bad_path() -> impl Strategy<Value = BadPath> {
+    let writes = || vec(prop_oneof![1_u64..500, 1_u64..60_000], 1..8);
+    (
+        select(vec![536_u16, 1460, 8960]),
+        2_000_u64..200_000,
+        2_000_u64..200_000,
+        1_u64..100,
+        [writes(), writes()],
+        any::<u64>(),
+    )
+        .prop_map(
+            |(mss, send_buffer, receive_buffer, delay, lens, seed)| BadPath {
+                mss,
+                send_buffer,
+                receive_buffer,
+                delay: Duration::from_millis(delay),
+                lens,
+                seed,
+            },
+        )
+}
+
+impl BadPath {
+    /// Returns the smallest case in which a backoff outlived its reason.
+    pub(crate) fn with_many_losses() -> Self {
+        Self {
+            mss: 8960,
+            send_buffer: 29_556,
+            receive_buffer: 26_844,
+            delay: Duration::from_millis(41),
+            lens: [vec![56_400], vec![37_724, 39_115, 29_713]],
+            seed: 17_184_456_275_527_006_974,
+        }
+    }
+
+    pub(crate) fn world(&self, profile: &Profile) -> World {
+        let config = profile.config(&Sizes {
+            mss: self.mss,
+            send_buffer: self.send_buffer,
+            receive_buffer: self.receive_buffer,
+        });
+        let network = Network {
+            delay: self.delay,
+            loss: 80,
+            duplication: 0,
+            reordering: 200,
+        };
+        let programs = self.lens.each_ref().map(|lens| {
+            let write = |&len: &u64| Op::Write { len, more: false };
+            let writer = lens.iter().map(write).chain([Op::Close]).collect();
+            let reader = Op::Read {
+                total: u64::MAX,
+                max: u64::MAX,
+                pause: Duration::ZERO,
+            };
+            vec![writer, vec![reader]]
+        });
+        World::new([config.clone(), config], programs, network, self.seed)
+    }
 }

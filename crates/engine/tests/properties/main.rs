@@ -13,13 +13,14 @@ use proptest::collection::vec;
 use proptest::prelude::any;
 use tinygram_engine::connection::Reason;
 use tinygram_engine::extensions::Extensions;
+use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{self, AckPolicy};
 use tinygram_engine::receiver::assembler::Assembler;
 use tinygram_engine::sender::TimerReason;
 use tinygram_engine::sender::send_policy::{self, Rule, SendPolicy, Vars, Why};
 use tinygram_engine::{Duration, Offset, Span};
 
-use cases::{ACK_TIMER, bulk, storm, talk};
+use cases::{ACK_TIMER, BadPath, bad_path, bulk, storm, talk};
 use questions::{moment, offer, vars};
 use runner::check;
 use world::Opening;
@@ -133,6 +134,51 @@ fn excused(why: Why, vars: &Vars) -> bool {
         Why::WindowCuts => vars.written > vars.nxt + vars.wnd.min(vars.cwnd),
         _ => false,
     }
+}
+
+/// On a path that loses 8 of a hundred segments and delays 20, nobody stands still: the time without
+/// a segment is at most four RTOs. Only timeouts after which nothing new was acknowledged count as
+/// doublings of an RTO, so that a backoff which outlives its reason is found.
+fn nobody_stands_still(cases: u32) {
+    for profile in [&Profile::LINUX_6, &Profile::MODERN] {
+        check(
+            "a_bad_path_makes_nobody_stand_still",
+            profile.name,
+            cases,
+            &bad_path(),
+            |path| assert_keeps_moving(path, profile),
+        );
+    }
+}
+
+/// Asserts what [`nobody_stands_still`] says of one conversation.
+fn assert_keeps_moving(path: &BadPath, profile: &Profile) {
+    let mut world = path.world(profile);
+    world.run(Opening::Active);
+    world.assert_delivered();
+    let (timeouts, wait) = (world.most_timeouts_waited, world.longest_wait);
+    assert!(timeouts <= 4.0, "{timeouts} timeouts: {wait}");
+}
+
+/// Here several segments of one flight were lost, and every loss after the first doubled the timeout
+/// once more although acknowledgments had come between: 12.9 s passed without a segment.
+#[test]
+fn a_flight_with_many_losses_does_not_stand_still() {
+    for profile in [&Profile::LINUX_6, &Profile::MODERN] {
+        assert_keeps_moving(&BadPath::with_many_losses(), profile);
+    }
+}
+
+#[test]
+fn a_bad_path_makes_nobody_stand_still() {
+    nobody_stands_still(150);
+}
+
+/// The same in many cases.
+#[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
+fn a_bad_path_makes_nobody_stand_still_in_ten_thousand_conversations() {
+    nobody_stands_still(10_000);
 }
 
 /// The scoreboard and RACK reduce retransmissions: on a path that loses one segment in a hundred,

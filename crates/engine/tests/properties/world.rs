@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use tinygram_engine::connection::{Config, Connection, Reason, Wrote};
+use tinygram_engine::sender::TimerReason;
 use tinygram_engine::sender::send_policy::{BlockedOn, Vars, Why};
 use tinygram_engine::{Duration, Events, Flags, Instant, Offset, Outbox, Segment, State};
 
@@ -67,6 +68,13 @@ pub(crate) struct World {
     pub(crate) fired: Vec<(Instant, usize, Reason)>,
     /// The longest time without an arrival while only the engines' timers were pending.
     pub(crate) longest_silence: Duration,
+    /// The longest time without a departure while something was left to do and nobody slept.
+    pub(crate) longest_wait: Duration,
+    /// The longest such time as a multiple of what one timeout would have been: the greater RTO of
+    /// both, doubled once for each timeout since something new was acknowledged.
+    pub(crate) most_timeouts_waited: f64,
+    /// When a segment last left, or a thread last woke up by itself.
+    last_departure: Instant,
     /// Segments sent by both.
     pub(crate) sent: u64,
     /// Data segments all of whose octets had arrived before.
@@ -88,6 +96,9 @@ struct End {
     edge: Offset,
     /// What arrived, as ranges; the first one begins at the first octet.
     arrived: Vec<(u64, u64)>,
+    /// Timeouts since something new was acknowledged, and SND.UNA then.
+    timeouts: u32,
+    acknowledged: Offset,
 }
 
 struct Thread {
@@ -138,6 +149,8 @@ impl World {
             read: 0,
             edge: Offset::SYN,
             arrived: Vec::new(),
+            timeouts: 0,
+            acknowledged: Offset::SYN,
         });
         Self {
             now: Instant::ZERO + Duration::from_millis(1),
@@ -148,6 +161,9 @@ impl World {
             segments: BTreeMap::new(),
             fired: Vec::new(),
             longest_silence: Duration::ZERO,
+            longest_wait: Duration::ZERO,
+            most_timeouts_waited: 0.0,
+            last_departure: Instant::ZERO + Duration::from_millis(1),
             sent: 0,
             needless: 0,
             carried: 0,
@@ -181,6 +197,7 @@ impl World {
             };
             if slept == Some(next) {
                 last_arrival = next;
+                self.last_departure = next;
             }
             self.now = next;
             if arrival == Some(next) {
@@ -261,6 +278,11 @@ impl World {
                     self.fired.push((self.now, index, reason));
                 }
                 let end = &mut self.ends[index];
+                let times_out = matches!(
+                    reason,
+                    Reason::Sender(TimerReason::Retransmit | TimerReason::Persist)
+                );
+                end.timeouts += u32::from(times_out);
                 end.connection.on_wakeup(self.now, &mut end.outbox);
                 self.settle(index);
             }
@@ -278,6 +300,10 @@ impl World {
         let end = &mut self.ends[index];
         end.wake(end.outbox.events);
         end.outbox.take_events();
+        let una = end.connection.sender().vars().una;
+        if una > end.acknowledged {
+            (end.acknowledged, end.timeouts) = (una, 0);
+        }
         invariants::check(&end.connection, end.receive_buffer_most);
         let (vars, hold) = (
             end.connection.sender().vars(),
@@ -297,7 +323,22 @@ impl World {
         }
     }
 
+    /// Notes how long nothing has left, and how many timeouts that is.
+    fn note_departure(&mut self) {
+        let waited = self.now.since(self.last_departure);
+        self.last_departure = self.now;
+        if self.ends.iter().all(End::threads_done) {
+            return;
+        }
+        self.longest_wait = self.longest_wait.max(waited);
+        let timeout = self.ends.iter().map(End::timeout).max();
+        let timeout = timeout.expect("two ends").as_nanos() as f64;
+        let timeouts = waited.as_nanos() as f64 / timeout;
+        self.most_timeouts_waited = self.most_timeouts_waited.max(timeouts);
+    }
+
     fn transmit(&mut self, to: usize, segment: Segment) {
+        self.note_departure();
         self.sent += 1;
         let lost = self.dice.per_mille(self.network.loss);
         let fate = if lost { "lost" } else { "" };
@@ -430,6 +471,14 @@ impl World {
 }
 
 impl End {
+    /// Returns the RTO with as many doublings as there were timeouts since something new was
+    /// acknowledged.
+    fn timeout(&self) -> Duration {
+        let rtt = self.connection.sender().rtt();
+        let once = rtt.rto().as_nanos() >> rtt.backoff();
+        Duration::from_nanos(once << self.timeouts)
+    }
+
     fn threads_done(&self) -> bool {
         self.threads
             .iter()
