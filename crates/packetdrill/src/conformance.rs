@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::commands;
+use crate::conditions;
 use crate::settings::SETTINGS_FILE;
 
 /// The TCP that is tested.
@@ -35,6 +36,8 @@ pub struct Run {
     pub under: Under,
     /// Further arguments for packetdrill.
     pub arguments: Vec<String>,
+    /// The names for which `#ifdef` holds in scripts, under [`Under::Ours`].
+    pub defined: Vec<String>,
     /// How many scripts run at once.
     pub jobs: usize,
     /// The program that replaces the scripts' commands under [`Under::Ours`]: this one.
@@ -127,6 +130,10 @@ impl Run {
                 // settings instead.
                 let copy = self.scratch.join(&stem);
                 let text = fs::read_to_string(&path)?;
+                let text = match conditions::resolved(&text, &self.defined) {
+                    Ok(text) => text,
+                    Err(unbalanced) => return Ok(Outcome::Fail(format!("{script}: {unbalanced}"))),
+                };
                 fs::write(&copy, commands::redirected(&text))?;
                 // The device's MTU, which packetdrill does not pass on.
                 let mtu = text.lines().find_map(|line| line.strip_prefix("--mtu="));

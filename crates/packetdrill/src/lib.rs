@@ -6,6 +6,7 @@
 
 mod call;
 pub mod commands;
+mod conditions;
 pub mod conformance;
 mod descriptor;
 mod descriptors;

@@ -37,6 +37,9 @@ struct Arguments {
     /// An argument for packetdrill; can be given several times.
     #[arg(long = "argument", allow_hyphen_values = true)]
     arguments: Vec<String>,
+    /// A name for which #ifdef holds in scripts; can be given several times.
+    #[arg(long = "define", value_name = "NAME")]
+    defined: Vec<String>,
     /// How many scripts run at once.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
@@ -110,6 +113,7 @@ fn run(arguments: &Arguments) -> io::Result<bool> {
             },
         },
         arguments: arguments.arguments.clone(),
+        defined: arguments.defined.clone(),
         jobs: arguments.jobs,
         program,
         scratch: scratch.clone(),

@@ -6,7 +6,7 @@ use std::fs;
 
 use tinygram_engine::Duration;
 use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, PathMtuSearch, SynRetries};
-use tinygram_engine::profile::Profile;
+use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
 use tinygram_tcp::{Route, SocketOptions};
@@ -125,10 +125,25 @@ impl Settings {
         self.number("net.ipv4.tcp_notsent_lowat")
     }
 
+    /// Returns the stack whose rules are tested: Linux's, whose suite Google's is, or for FreeBSD's
+    /// suite the one that users get.
+    fn profile(&self) -> &'static Profile {
+        let usual = if self.freebsd() { "modern" } else { "linux_6" };
+        let name = self.get("profile").unwrap_or(usual);
+        Profile::named(name).expect("looked at when the flags came")
+    }
+
+    fn profile_extensions(&self) -> Extensions {
+        let sizes = Sizes {
+            mss: 1460,
+            send_buffer: 1,
+            receive_buffer: 1,
+        };
+        self.profile().config(&sizes).extensions
+    }
+
     /// Returns the options of a new socket.
     pub(crate) fn socket(&self, v6: bool) -> SocketOptions {
-        let profile = self.get("profile").unwrap_or("linux_6");
-        let profile = Profile::named(profile).expect("looked at when the flags came");
         let (send_buffer, receive_buffer) = if self.freebsd() {
             (
                 self.number("net.inet.tcp.sendspace").unwrap_or(32_768),
@@ -141,7 +156,7 @@ impl Settings {
             )
         };
         SocketOptions {
-            profile,
+            profile: self.profile(),
             send_buffer,
             receive_buffer,
             route: self.route(v6),
@@ -197,12 +212,12 @@ impl Settings {
         octets.div_ceil(mss) * mss
     }
 
-    /// Returns FreeBSD's policy: it delays the acknowledgment of every other segment, by 40 ms
-    /// (`delacktime`).
+    /// Returns FreeBSD's policy if the script sets its `delacktime`: it delays the acknowledgment
+    /// of every other segment.
     fn ack_policy(&self) -> Option<(AckPolicy, AckTimer)> {
-        let delay = self.number("net.inet.tcp.delacktime").unwrap_or(40);
+        let delay = self.number("net.inet.tcp.delacktime")?;
         let timer = AckTimer::PerConnection(Duration::from_millis(delay));
-        self.freebsd().then_some((AckPolicy::EverySecond, timer))
+        Some((AckPolicy::EverySecond, timer))
     }
 
     fn congestion(&self) -> Option<Congestion> {
@@ -212,48 +227,49 @@ impl Settings {
         }
     }
 
+    /// Returns the profile's extensions, changed by what the script sets and by the buffers' growth,
+    /// which a profile leaves to its caller. docs/conformance.md names every other change.
     fn extensions(&self) -> Extensions {
-        let mut extensions = Extensions::LINUX_6;
+        let mut extensions = self.profile_extensions();
         extensions.receive_buffer_most = Some(match self.freebsd() {
             true => self.number("kern.ipc.maxsockbuf").unwrap_or(2_097_152),
             false => self.nth("net.ipv4.tcp_rmem", 2).unwrap_or(15 << 20),
         });
+        if !self.freebsd() {
+            let most = self.nth("net.ipv4.tcp_wmem", 2).unwrap_or(4 << 20);
+            extensions.send_buffer_most = Some(most);
+            if self.profile().name == Profile::LINUX_6.name {
+                extensions.send_buffer_is_memory = Some(BUFFER_OVERHEAD);
+            }
+        }
         if let Some(least) = self.number("net.ipv4.tcp_min_tso_segs") {
             extensions.push_ends_writes = Some(least.max(1) as u32);
         }
-        let probing = self.number("net.ipv4.tcp_mtu_probing").unwrap_or(0);
-        extensions.black_hole_detection = probing > 0;
-        extensions.path_mtu_search = (probing > 0).then(|| PathMtuSearch {
-            from_the_start: probing > 1,
-            base_mss: self.number("net.ipv4.tcp_base_mss").unwrap_or(1024) as u32,
-        });
-        extensions.time_wait_ignores_resets = self.freebsd();
-        extensions.syn_retries = self.syn_retries();
-        extensions.syn_cookies = !self.is_off("net.ipv4.tcp_syncookies");
-        if !self.freebsd() {
-            extensions.send_buffer_is_memory = Some(BUFFER_OVERHEAD);
-            let most = self.nth("net.ipv4.tcp_wmem", 2).unwrap_or(4 << 20);
-            extensions.send_buffer_most = Some(most);
+        if let Some(probing) = self.number("net.ipv4.tcp_mtu_probing") {
+            extensions.black_hole_detection = probing > 0;
+            extensions.path_mtu_search = (probing > 0).then(|| PathMtuSearch {
+                from_the_start: probing > 1,
+                base_mss: self.number("net.ipv4.tcp_base_mss").unwrap_or(1024) as u32,
+            });
         }
-        if self.freebsd() {
-            extensions.silent_to_unsent_acks = false;
-            extensions.empty_window_probes = false;
-            extensions.reduces_the_window = false;
+        if let Some(retries) = self.syn_retries() {
+            extensions.syn_retries = Some(retries);
         }
-        let ecn = match self.freebsd() {
-            true => self.number("net.inet.tcp.ecn.enable"),
-            false => self.number("net.ipv4.tcp_ecn"),
-        };
-        let again = match self.freebsd() {
-            true => self.number("net.inet.tcp.ecn.maxretries").unwrap_or(1) as u32,
-            false => 0,
-        };
-        extensions.ecn = match ecn {
-            Some(0) => None,
-            Some(1) => Some(Ecn::Ask { again }),
-            _ => Some(Ecn::IfAsked),
-        };
-        extensions.pacing = self.number("device.paces") == Some(1);
+        if let Some(ecn) = self.ecn() {
+            extensions.ecn = ecn;
+        }
+        if self.number("device.paces") == Some(1) {
+            extensions.pacing = true;
+        }
+        self.switch_off(&mut extensions);
+        extensions
+    }
+
+    /// Switches off what the script has set to 0.
+    fn switch_off(&self, extensions: &mut Extensions) {
+        if self.is_off("net.ipv4.tcp_syncookies") {
+            extensions.syn_cookies = false;
+        }
         if self.is_off("tcp_cubic.hystart") {
             extensions.slow_start_exit = None;
         }
@@ -272,15 +288,31 @@ impl Settings {
         if self.is_off("net.ipv4.tcp_dsack") {
             extensions.dsack = false;
         }
-        extensions
     }
 
-    /// Returns how often a SYN is sent again. FreeBSD bounds the time instead (`keepinit`).
+    /// Returns which side asks for ECN, if the script says so.
+    fn ecn(&self) -> Option<Option<Ecn>> {
+        let (asked, again) = match self.freebsd() {
+            true => {
+                let again = self.number("net.inet.tcp.ecn.maxretries").unwrap_or(1);
+                (self.number("net.inet.tcp.ecn.enable")?, again as u32)
+            }
+            false => (self.number("net.ipv4.tcp_ecn")?, 0),
+        };
+        Some(match asked {
+            0 => None,
+            1 => Some(Ecn::Ask { again }),
+            _ => Some(Ecn::IfAsked),
+        })
+    }
+
+    /// Returns how often a SYN is sent again, if the script says so.
     fn syn_retries(&self) -> Option<SynRetries> {
-        let number = |name, usual| self.number(name).map_or(usual, |number| number as u32);
-        (!self.freebsd()).then(|| SynRetries {
-            syn: number("net.ipv4.tcp_syn_retries", SynRetries::LINUX.syn),
-            syn_ack: number("net.ipv4.tcp_synack_retries", SynRetries::LINUX.syn_ack),
+        let syn = self.number("net.ipv4.tcp_syn_retries");
+        let syn_ack = self.number("net.ipv4.tcp_synack_retries");
+        (syn.is_some() || syn_ack.is_some()).then(|| SynRetries {
+            syn: syn.map_or(SynRetries::LINUX.syn, |number| number as u32),
+            syn_ack: syn_ack.map_or(SynRetries::LINUX.syn_ack, |number| number as u32),
         })
     }
 
@@ -320,6 +352,61 @@ impl Settings {
             if fs::write(path, &text).is_ok() {
                 self.told = text;
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The buffers' growth is told by sysctl's numbers, and nothing else differs from what users of
+    /// the profile get.
+    #[test]
+    fn a_suite_plays_the_profile_and_changes_only_what_is_documented() {
+        let played = |flags: &str| Settings::new(flags).unwrap().extensions();
+        let linux = played("");
+        let expected = Extensions {
+            receive_buffer_most: linux.receive_buffer_most,
+            send_buffer_most: linux.send_buffer_most,
+            send_buffer_is_memory: Some(BUFFER_OVERHEAD),
+            ..Extensions::LINUX_6
+        };
+        assert_eq!(linux, expected);
+        let modern = played("profile=modern");
+        let expected = Extensions {
+            receive_buffer_most: linux.receive_buffer_most,
+            send_buffer_most: linux.send_buffer_most,
+            ..Extensions::MODERN
+        };
+        assert_eq!(modern, expected);
+        let freebsd = played("suite=freebsd");
+        let expected = Extensions {
+            receive_buffer_most: freebsd.receive_buffer_most,
+            ..Extensions::MODERN
+        };
+        assert_eq!(freebsd, expected);
+        let documents = include_str!("../../../docs/conformance.md");
+        for name in [
+            "receive_buffer_most",
+            "send_buffer_most",
+            "send_buffer_is_memory",
+        ] {
+            let stands = documents.contains(&format!("`Extensions::{name}`"));
+            assert!(stands, "{name} is not in docs/conformance.md");
+        }
+    }
+
+    #[test]
+    fn what_a_script_sets_holds_for_every_profile() {
+        let played = |flags: &str| Settings::new(flags).unwrap().extensions();
+        for profile in ["profile=modern", "profile=linux_6"] {
+            let set = |more: &str| played(&format!("{profile},{more}"));
+            assert_eq!(set("net.ipv4.tcp_ecn=0").ecn, None);
+            assert!(!set("net.ipv4.tcp_syncookies=0").syn_cookies);
+            assert!(!set("net.ipv4.tcp_mtu_probing=0").black_hole_detection);
+            let syn = set("net.ipv4.tcp_syn_retries=2").syn_retries.unwrap();
+            assert_eq!(syn, SynRetries { syn: 2, syn_ack: 5 });
         }
     }
 }

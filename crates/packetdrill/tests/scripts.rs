@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use tinygram_packetdrill::conformance::{Outcome, Run, Under, scripts};
+use tinygram_packetdrill::conformance::{Expectations, Outcome, Run, Under, scripts};
 
 #[test]
 fn every_script_of_ours_passes() {
@@ -46,19 +46,45 @@ fn a_script_that_expects_something_else_fails() {
     );
 }
 
+/// The profile that users get plays the same scripts, and fails only where it is meant to differ.
+#[test]
+fn modern_plays_every_script_of_ours() {
+    let Some(packetdrill) = packetdrill() else {
+        eprintln!("skipped: no packetdrill in PACKETDRILL or PATH");
+        return;
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/packetdrill");
+    let all = scripts(&root).unwrap();
+    let expected = Expectations::parse(include_str!("../expected/ours-modern.txt")).unwrap();
+    let scratch = scratch("run-modern");
+    let outcomes = play_with(&packetdrill, &root, &all, "profile=modern", scratch);
+    assert_eq!(expected.surprises(&outcomes, false), Vec::<String>::new());
+}
+
 fn play(packetdrill: &Path, root: &Path, all: &[String]) -> BTreeMap<String, Outcome> {
+    play_with(packetdrill, root, all, "", root_scratch(root))
+}
+
+fn play_with(
+    packetdrill: &Path,
+    root: &Path,
+    all: &[String],
+    flags: &str,
+    scratch: PathBuf,
+) -> BTreeMap<String, Outcome> {
     let program = PathBuf::from(env!("CARGO_BIN_EXE_tinygram-packetdrill"));
     let object = object(&program);
     let run = Run {
         packetdrill: packetdrill.to_path_buf(),
         under: Under::Ours {
             object,
-            flags: String::new(),
+            flags: flags.to_owned(),
         },
         arguments: Vec::new(),
+        defined: Vec::new(),
         jobs: 2,
         program,
-        scratch: root_scratch(root),
+        scratch,
     };
     run.all(root, all).unwrap()
 }
