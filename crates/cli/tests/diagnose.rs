@@ -97,6 +97,37 @@ fn json_has_the_fields_of_its_schema() {
     assert!((sum - document["summary"]["cost_ms"].as_f64().unwrap()).abs() < 0.1);
 }
 
+/// Each finding of the JSON says what was asked, and `--explain` tells the story of a frame of it.
+#[test]
+fn a_finding_can_be_audited() {
+    let capture = corpus("wwr-client.pcap");
+    let found = json(&diagnose(&["--json"], &[&capture]));
+    let finding = &found["findings"][0];
+    let checks = finding["checks"].as_array().expect("checks");
+    assert!(checks.len() > 10, "{checks:?}");
+    for check in checks {
+        assert!(
+            check["saw"].is_string() && check["origin"].is_string(),
+            "{check}"
+        );
+    }
+    let held = finding["frames"][2].as_u64().expect("a frame").to_string();
+    let told = diagnose(&["--explain", &held], &[&capture]);
+    let told = text(&told.stdout);
+    assert!(told.contains("Held? Yes"), "{told}");
+    assert!(told.lines().count() <= 10, "{told}");
+    let verbose = text(&diagnose(&["--verbose"], &[&capture]).stdout);
+    assert!(verbose.contains("    delayed-ack: passed"), "{verbose}");
+}
+
+#[test]
+fn a_frame_of_one_capture_is_explained() {
+    let [one, other] = ["wwr-client.pcap", "wwr-server.pcap"].map(corpus);
+    let output = diagnose(&["--explain", "5"], &[&one, &other]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("accepted: one CAPTURE"));
+}
+
 #[test]
 fn fail_on_sets_the_exit_code() {
     let stalls = corpus("wwr-client.pcap");

@@ -258,6 +258,10 @@ impl Analyzer {
             self.report.findings.extend(connection.doubtful(from));
         }
         self.note_findings(before);
+        for finding in connection.take_back(&mut self.report.findings) {
+            self.report.summary.take_back(&finding);
+        }
+        let before = before.min(self.report.findings.len());
         let found = connection.story.as_ref().is_some_and(|s| s.stalls > 0)
             || self.report.findings.len() > before
             || (0..2).any(|from| connection.suspects(from).next().is_some());

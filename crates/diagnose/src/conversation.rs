@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use tinygram_stalls::thresholds::doubt;
-use tinygram_stalls::{Kind, Tier};
+use tinygram_stalls::{Kind, Side, Tier};
 use tinygram_wire::decode::{Around, Segment};
 
 use crate::about::About;
@@ -14,7 +14,7 @@ use crate::flow::ends::Ends;
 use crate::flow::mark::Mark;
 use crate::flow::seen::Seen;
 use crate::verdict::check::{Asked, Saw};
-use crate::verdict::checks::cut_window;
+use crate::verdict::checks::{cut_window, largest_flight};
 use crate::verdict::evidence::Evidence;
 use crate::verdict::ledger::Ledger;
 use crate::verdict::lookalikes::{Lookalike, Tally};
@@ -90,6 +90,46 @@ impl Conversation {
                 teller.tell(finding);
             }
         }
+    }
+
+    /// Takes back what the rest of the connection refutes: a sender that turned out to hold nothing, and a small buffer
+    /// behind which much more was in flight later.
+    pub(crate) fn take_back(&mut self, found: &mut Vec<Finding>) -> Vec<Finding> {
+        let Self { flow, story, .. } = self;
+        let Some(story) = story else {
+            return Vec::new();
+        };
+        if !story.has(Kind::SmallBuffer) && !story.has(Kind::NagleRoundTrip) {
+            return Vec::new();
+        }
+        let client = flow.client();
+        let refuted = |finding: &Finding| {
+            let from = if finding.sender == Side::Client {
+                client
+            } else {
+                1 - client
+            };
+            let half = &flow.halves[from];
+            let is_own = finding.connection == flow.id && finding.tier.accuses();
+            let hold = finding.hold().filter(|_| is_own)?;
+            match finding.kind {
+                Kind::SmallBuffer if largest_flight::is_exceeded(half, hold) => {
+                    Some(Lookalike::RoundTrip)
+                }
+                Kind::NagleRoundTrip if half.holds_nothing() => Some(Lookalike::NotHolding),
+                _ => None,
+            }
+        };
+        let taken: Vec<_> = found
+            .extract_if(.., |finding| refuted(finding).is_some())
+            .collect();
+        for finding in &taken {
+            let frame = finding.frames.last().map_or(0, |mark| mark.frame);
+            if let Some(lookalike) = refuted(finding) {
+                story.take_back(lookalike, frame, finding.cost_ns);
+            }
+        }
+        taken
     }
 
     /// Returns what was suspected of a direction and not corroborated by the rest of the connection.
@@ -220,6 +260,7 @@ impl Teller<'_, '_> {
             takes_turns: peer.tally.takes_turns(),
             never_unasked: peer.tally.never_unasked(),
             relayed: flow.is_relayed(),
+            is_private: flow.is_private_to_public(from),
             delays_for_longer: flow.delays_for_longer(from),
             ledger: self.telling.ledger(),
             ..evidence(flow, from)

@@ -1,6 +1,6 @@
 //! The result of an analysis, as data.
 
-use tinygram_stalls::thresholds::MANY_TIMES;
+use tinygram_stalls::thresholds::{DEFIES_OFTEN, MANY_TIMES};
 use tinygram_wire::decode::Unread;
 use tinygram_wire::endpoint::Endpoint;
 
@@ -260,7 +260,7 @@ fn policy(conversation: &Conversation, from: usize) -> &'static str {
     let stalled =
         conversation.story.as_ref().is_some_and(|s| s.stalls > 0) && half.odds_of(false).hits() > 0;
     match (stalled, tally.defied, tally.past_full) {
-        (false, 3.., _) => "nodelay",
+        (false, DEFIES_OFTEN.., _) => "nodelay",
         (true, _, 1..) => "minshall",
         (true, _, 0) => "nagle",
         (false, _, _) => "unknown",
@@ -321,6 +321,7 @@ impl Summary {
             (Obstacle::NoClock, !clock),
             (Obstacle::ClockJumps, jumps),
             (Obstacle::CoarseClock, coarse),
+            (Obstacle::Relay, clock && sight.relayed > 0),
         ]
         .into_iter()
         .filter(|(_, holds)| *holds)
@@ -340,7 +341,7 @@ impl Summary {
         (self.possible, self.possible_ns, self.dropped_findings) = (0, 0, 0);
         let sight = &mut self.sight;
         (sight.loss_ns, sight.zero_window_ns, sight.server_ns) = (0, 0, 0);
-        (sight.unwatched, sight.unwatched_ns) = (0, 0);
+        (sight.unwatched, sight.unwatched_ns, sight.relayed) = (0, 0, 0);
     }
 
     pub(crate) fn count(&mut self, finding: &Finding) {
@@ -355,6 +356,12 @@ impl Summary {
                 self.cost_ns += finding.cost_ns;
             }
         }
+    }
+
+    /// Takes back what was counted.
+    pub(crate) fn take_back(&mut self, finding: &Finding) {
+        self.stalls -= 1;
+        self.cost_ns -= finding.cost_ns;
     }
 
     pub(crate) fn note_unread(&mut self, unread: Unread) {

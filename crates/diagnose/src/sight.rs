@@ -35,6 +35,8 @@ pub struct Sight {
     pub unwatched: u64,
     /// How long the unwatched segments were held, in nanoseconds.
     pub unwatched_ns: i64,
+    /// Segments that were held, and for which nobody is accused only because a relay may stand between the ends.
+    pub relayed: u64,
 }
 
 /// Whether the frames were stamped by a clock. A program that writes or rewrites a capture often counts
@@ -150,6 +152,7 @@ impl Sight {
         };
         self.loss_ns += story.ruled_out.of(Lookalike::Loss).time_ns;
         self.zero_window_ns += story.ruled_out.of(Lookalike::ZeroWindow).time_ns;
+        self.relayed += u64::from(story.ruled_out.of(Lookalike::Relay).count);
         for from in 0..2 {
             let held = conversation.unwatched(from);
             self.unwatched += u64::from(held.count);
@@ -185,5 +188,6 @@ impl std::ops::AddAssign<&Sight> for Sight {
         self.server_ns += other.server_ns;
         self.unwatched += other.unwatched;
         self.unwatched_ns += other.unwatched_ns;
+        self.relayed += other.relayed;
     }
 }

@@ -5,7 +5,7 @@ mod common;
 
 use std::path::PathBuf;
 
-use tinygram_diagnose::{Finding, Kind, Report, Side};
+use tinygram_diagnose::{Finding, Kind, Obstacle, Report, Side};
 
 fn report(name: &str) -> Option<Report> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
@@ -231,5 +231,67 @@ fn a_wait_that_fits_no_timer_is_no_cork() {
             "{hold:?}"
         );
         assert!((70_000_000..115_000_000).contains(&reaction_ns), "{hold:?}");
+    }
+}
+
+/// The capturing host itself held: a relay behind the far address cannot hold what this host's kernel sends.
+#[test]
+fn a_near_public_peer_clears_nobody_of_what_the_own_host_held() {
+    if let Some(report) = report("relay-rule-clears-cloud-vm.pcap") {
+        assert_eq!(costs(&report), [(Client, 41)]);
+        assert_eq!(stalls(&report)[0].kind, Kind::WriteWriteRead);
+    }
+}
+
+/// Where a relay may stand between, "no stalls" is not said.
+#[test]
+fn where_a_relay_may_stand_nothing_can_be_told() {
+    for name in ["relay-rule-clears-ssh.pcap", "control-phone-vpn-relay.pcap"] {
+        if let Some(report) = report(name) {
+            assert_eq!(
+                report.summary.obstacles().to_vec(),
+                [Obstacle::Relay],
+                "{name}"
+            );
+        }
+    }
+}
+
+/// Ten of thirteen were called "odd full, short final", though the releasing ACK is that of the status line.
+#[test]
+fn a_short_one_behind_a_short_one_is_minshalls() {
+    if let Some(report) = report("minshall-hold-behind-short.pcap") {
+        let odd = |f: &&Finding| f.kind == Kind::OddFullShortFinal;
+        assert_eq!(stalls(&report).iter().copied().filter(odd).count(), 0);
+        assert!(accused(&report).contains(&vec![12, 13, 14]));
+    }
+}
+
+/// 35, 36 and 43: "226" comes when the data connection is done. The server sends small segments while small ones are
+/// unacknowledged, as the same report says.
+#[test]
+fn nobody_is_accused_who_holds_nothing() {
+    if let Some(report) = report("control-ftp-226-not-held.pcap") {
+        assert_eq!(accused(&report), Vec::<Vec<u64>>::new());
+    }
+}
+
+/// Flights of 2, 2, 3 and 5 segments are slow start, and behind lost SYNs no initial window is raised.
+#[test]
+fn growing_flights_are_no_small_buffer() {
+    if let Some(report) = report("control-slow-start-not-small-buffer.pcap.gz") {
+        assert!(report.findings.iter().all(|f| f.kind != Kind::SmallBuffer));
+        for finding in stalls(&report) {
+            let advice = finding.advice().to_string();
+            assert!(!advice.contains("initcwnd"), "{advice}");
+        }
+    }
+}
+
+/// The server sends every 200.04 to 200.8 ms, whatever the ACK does.
+#[test]
+fn a_clock_near_the_peers_timer_is_no_hold() {
+    if let Some(report) = report("control-clock-of-200ms-not-nagle.pcap") {
+        assert!(report.findings.is_empty(), "{:#?}", report.findings);
     }
 }

@@ -58,6 +58,8 @@ pub enum Obstacle {
     Fragments,
     /// A link type that is not read.
     LinkType,
+    /// A relay may stand between the ends, and what it held cannot be told from what they held.
+    Relay,
     /// Connections were seen, but no data, or no more than a segment of each: none lasted long enough to
     /// contain a message and its answer.
     TooShort,
@@ -119,7 +121,7 @@ impl FromIterator<Obstacle> for Obstacles {
 
 impl Obstacle {
     /// All obstacles.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::NoTcp,
         Self::Filtered,
         Self::OneDirection,
@@ -131,6 +133,7 @@ impl Obstacle {
         Self::FramesMissing,
         Self::Fragments,
         Self::LinkType,
+        Self::Relay,
         Self::TooShort,
     ];
 
@@ -208,6 +211,11 @@ impl Obstacle {
                 "link-type",
                 "the link type is not read",
                 "capture on an Ethernet, cooked (`-i any`) or IP interface",
+            ),
+            Self::Relay => (
+                "relay",
+                "a relay may stand between the ends: what it held looks the same as what they held",
+                "capture on the host at the far end, or beyond the relay",
             ),
             Self::TooShort => (
                 "too-short",

@@ -126,6 +126,12 @@ impl Connection {
         }
     }
 
+    /// Returns whether an end has a private address, and its peer a public one.
+    pub(crate) fn is_private_to_public(&self, from: usize) -> bool {
+        let [own, peer] = [from, 1 - from].map(|end| is_private(self.ends.ends[end].address()));
+        own && !peer
+    }
+
     fn is_near(&self, end: usize) -> bool {
         let distance_ns = self.halves[1 - end].receiver_distance_ns();
         distance_ns.is_some_and(|ns| ns < RELAY_NS)

@@ -7,9 +7,9 @@ mod tally;
 
 use std::cmp::Ordering;
 use tinygram_stalls::thresholds::{
-    ACKS_TOGETHER_NS, AT_SIGHT_NS, COPY_NS, CROSSED_NS, DEFAULT_MSS, ETHERNET_MSS, LATE_ACK_NS,
-    LEAST_TAIL_NS, LONGEST_DELAY_NS, LONGEST_TAIL_NS, MERGE_NS, OTHER_NUMBERS, SAME_TAIL_NS,
-    SAME_TAILS,
+    ACKS_TOGETHER_NS, AT_SIGHT_NS, COPY_NS, CROSSED_NS, DEFAULT_MSS, DEFIES_OFTEN, ETHERNET_MSS,
+    LATE_ACK_NS, LEAST_TAIL_NS, LONGEST_DELAY_NS, LONGEST_TAIL_NS, MERGE_NS, OTHER_NUMBERS,
+    SAME_TAIL_NS, SAME_TAILS,
 };
 
 use self::chain::Chain;
@@ -58,6 +58,8 @@ pub(crate) struct Half {
     /// Loss, reordering or a gap in the capture since the last new data.
     pub(crate) disturbed: bool,
     pub(crate) finished: bool,
+    /// Its SYN was sent again, so that its congestion window begins with one segment (RFC 5681, section 3.1).
+    pub(crate) opened_again: bool,
     /// The flight under way, and the one that the last acknowledgment completed, did not leave at once.
     flight_grew: bool,
     pub(crate) released_grew: bool,
@@ -249,6 +251,7 @@ impl Default for Half {
             flight_grew: false,
             released_grew: false,
             finished: false,
+            opened_again: false,
             finished_ns: 0,
             asked: false,
             restarted: false,
@@ -425,6 +428,12 @@ impl Half {
                 && (ack.wrapping_sub(*end) as i32) < 0
         };
         self.peer_data.iter().any(before)
+    }
+
+    /// It sent small segments while small ones were unacknowledged, time and again, and never held one
+    /// until a late ACK came.
+    pub(crate) fn holds_nothing(&self) -> bool {
+        self.tally.defied >= DEFIES_OFTEN && self.odds_of(false).hits() == 0
     }
 
     /// The connection began with a congestion window of one segment that slow start opened: one left

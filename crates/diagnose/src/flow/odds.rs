@@ -5,7 +5,9 @@
 //! after the last data, then an accident puts it within w of the release with a probability of
 //! about 2w/T. Over all occasions the number of accidents is a Poisson variable.
 
-use tinygram_stalls::thresholds::{FINEST_NS, LAST_KEPT, STEADY_WIDTHS, VARIED_ACKS_NS, WIDTHS};
+use tinygram_stalls::thresholds::{
+    CLOCK_HITS, FINEST_NS, LAST_KEPT, STEADY_WIDTHS, VARIED_ACKS_NS, WIDTHS,
+};
 
 /// The occasions of one direction, and how close behind the ACK the data left on each.
 #[derive(Clone, Copy, Debug, Default)]
@@ -131,14 +133,20 @@ impl Odds {
         if last.len() < 4 {
             return false;
         }
-        // The middle half, since a host is busy now and then, and a clock is late.
-        let spread = |which: usize| {
-            let mut all: Vec<u32> = last.iter().map(|it| it[which]).collect();
-            all.sort_unstable();
-            all[(3 * all.len() - 1) / 4] - all[all.len() / 4]
-        };
-        let (waits, reactions) = (spread(0), spread(1));
+        let (waits, reactions) = (spread(last, |it| it[0]), spread(last, |it| it[1]));
         waits >= VARIED_ACKS_NS && waits / 4 >= reactions
+    }
+
+    /// Returns how much the times from data to data and from ACK to data vary, in nanoseconds; none
+    /// before there are enough of them. What an ACK lets go varies with the ACK, so that the first
+    /// vary at least as much as the second; a clock of the sender's own has it the other way round.
+    pub(crate) fn spreads_ns(&self) -> Option<(u32, u32)> {
+        let last = &self.last[..LAST_KEPT.min(self.hits() as usize)];
+        let enough = last.len() >= CLOCK_HITS;
+        enough.then(|| {
+            let from_data = spread(last, |it| it[0].saturating_add(it[1]));
+            (from_data, spread(last, |it| it[1]))
+        })
     }
 
     /// Of four hits and more, whether three of four left as fast as a kernel lets go; none before there are four.
@@ -150,6 +158,13 @@ impl Odds {
     fn occasion(&mut self, since_ns: i64) {
         self.density += 1e9 / since_ns.max(1) as f32;
     }
+}
+
+/// Returns how far apart the middle half is, since a host is busy now and then, and a clock is late.
+fn spread(of: &[[u32; 2]], which: impl Fn(&[u32; 2]) -> u32) -> u32 {
+    let mut all: Vec<u32> = of.iter().map(which).collect();
+    all.sort_unstable();
+    all[(3 * all.len() - 1) / 4] - all[all.len() / 4]
 }
 
 fn bucket(off_ns: i64) -> usize {

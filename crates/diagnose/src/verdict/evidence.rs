@@ -31,6 +31,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) never_unasked: bool,
     /// A relay in the capturing host stands between the ends.
     pub(crate) relayed: bool,
+    /// The sender has a private address and its peer a public one.
+    pub(crate) is_private: bool,
     /// Its receiver delays ACKs for longer than this sender's retransmission timer takes.
     pub(crate) delays_for_longer: bool,
     /// Where the answers about one frame are taken down, if somebody asks.
@@ -85,6 +87,7 @@ impl<'a> Evidence<'a> {
             takes_turns: false,
             never_unasked: false,
             relayed: false,
+            is_private: false,
             delays_for_longer: false,
             ledger: None,
         }

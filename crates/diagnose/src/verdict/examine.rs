@@ -3,9 +3,9 @@
 use super::check::{Answer, Asked, Check, Effect};
 use super::checks::{
     at_once, awaited_blocks, certainty, chance, corked, corroborated, cut_window, delayed_ack,
-    flood_overhead, flood_rate, flood_share, habit, known_kind, link_speed, loss, open_window,
-    own_clock, own_stamp, own_turn, path_measured, prompt_acks, punctual, relay, round_trip,
-    same_flights, sender_holds, short, shorter_path, stream, upon_release,
+    flood_overhead, flood_rate, flood_share, habit, known_kind, largest_flight, link_speed, loss,
+    open_window, own_clock, own_period, own_stamp, own_turn, path_measured, prompt_acks, punctual,
+    relay, round_trip, same_flights, sender_holds, short, shorter_path, stream, upon_release,
 };
 use super::evidence::Question;
 use super::lookalikes::Lookalike;
@@ -25,7 +25,6 @@ macro_rules! rules {
 /// Asked of every hold, once its turn passes or its sender goes on. The first that is not passed
 /// rules it out.
 static OF_A_HOLD: &[Rule] = rules![
-    relay,
     delayed_ack,
     link_speed,
     prompt_acks,
@@ -41,11 +40,13 @@ static OF_A_HOLD: &[Rule] = rules![
 /// Asked of what is left once the peer has answered, or the connection is closed.
 static OF_A_TURN: &[Rule] = rules![
     stream,
+    own_period,
     awaited_blocks,
     corked,
     path_measured,
     own_stamp,
-    short
+    short,
+    relay
 ];
 
 /// Asked of what is left, and again whenever a turn of the same connection passes: what comes later
@@ -54,6 +55,7 @@ static OPEN: &[Rule] = rules![
     loss,
     chance,
     same_flights,
+    largest_flight,
     punctual,
     habit,
     upon_release,

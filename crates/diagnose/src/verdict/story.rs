@@ -23,6 +23,8 @@ pub(crate) struct Story {
     /// Until when time was counted as a loss's.
     lost_until_ns: i64,
     pub(crate) stalls: u32,
+    /// The kinds that were found, a bit for each.
+    kinds: u16,
     pub(crate) cost_ns: i64,
 }
 
@@ -270,8 +272,21 @@ impl Story {
         doubtful.extend(slow);
     }
 
+    /// Returns whether a finding of this kind was counted.
+    pub(crate) fn has(&self, kind: Kind) -> bool {
+        self.kinds & (1 << kind as u16) != 0
+    }
+
+    /// Takes a finding back that the rest of the connection refutes.
+    pub(crate) fn take_back(&mut self, lookalike: Lookalike, frame: u64, cost_ns: i64) {
+        self.stalls -= 1;
+        self.cost_ns -= cost_ns;
+        self.ruled_out.add(lookalike, frame, cost_ns);
+    }
+
     pub(crate) fn count(&mut self, kind: Kind, cost_ns: i64) {
         self.stalls += u32::from(kind.is_stall());
+        self.kinds |= 1 << kind as u16;
         self.cost_ns += cost_ns;
     }
 

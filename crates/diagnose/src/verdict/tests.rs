@@ -1,6 +1,6 @@
 //! What becomes of a hold, at the bounds that the judge documents.
 
-use super::checks::{at_once, loss, upon_release};
+use super::checks::{at_once, largest_flight, loss, upon_release};
 use super::evidence::{Evidence, TurnSeen};
 use super::examine::{self, Ruling};
 use super::lookalikes::Lookalike;
@@ -32,6 +32,7 @@ fn evidence(half: &Half) -> Evidence<'_> {
         never_unasked: false,
         answers_ns: 0,
         relayed: false,
+        is_private: false,
         delays_for_longer: false,
         ledger: None,
     }
@@ -222,6 +223,82 @@ fn who_does_not_hold_and_who_goes_on_alone_is_not_accused() {
         ruling(&relayed, &hold()).0,
         Ruling::RuledOut(Lookalike::Relay)
     ));
+}
+
+/// What the capturing host's own kernel sends to a relay, that kernel held.
+#[test]
+fn a_relay_stands_for_the_far_end_alone() {
+    let half = behind(1);
+    let ruled = |is_private, way_us: i64| {
+        let evidence = Evidence {
+            relayed: true,
+            is_private,
+            ..evidence(&half)
+        };
+        let hold = Hold {
+            sender_distance_ns: Some(way_us * 1000),
+            ..hold()
+        };
+        ruling(&evidence, &hold).0
+    };
+    assert_eq!(ruled(true, 40), Ruling::Accused);
+    let relay = Ruling::RuledOut(Lookalike::Relay);
+    assert_eq!((ruled(true, 41), ruled(false, 40)), (relay, relay));
+}
+
+/// Data 200 ms after the data before it, whatever its ACK does, keeps a clock of its own; data that follows the ACK as
+/// closely each time does not, nor what left as sharply as can be measured.
+#[test]
+fn a_clock_of_its_own_varies_less_than_the_acks() {
+    let seen = |reaction_us: &dyn Fn(i64) -> i64| {
+        changed(behind(1), |half| {
+            for n in 0..8 {
+                let wait_us = 199_000 + 200 * n;
+                let odds = half.odds_of_mut(false);
+                odds.hit(300_000, true, 200 * MS);
+                odds.came_behind(wait_us * 1000, reaction_us(wait_us) * 1000);
+            }
+        })
+    };
+    let ruled = |half: &Half, late_us: i64| {
+        let hold = Hold {
+            sender_distance_ns: Some(0),
+            ack_wait_ns: 200 * MS,
+            reaction_ns: late_us * 1000,
+            off_ns: late_us * 1000,
+            ..hold()
+        };
+        ruling(&evidence(half), &hold).0
+    };
+    let clock = seen(&|wait_us| 200_500 - wait_us);
+    let periodic = Ruling::RuledOut(Lookalike::PeriodicSender);
+    assert_eq!(ruled(&clock, 500), periodic);
+    assert_eq!(ruled(&clock, 60), Ruling::Accused);
+    let follows = seen(&|wait_us| 300 + wait_us % 100);
+    assert_eq!(ruled(&follows, 500), Ruling::Accused);
+}
+
+/// A sender that has two segments more in flight at another time has no buffer of that size.
+#[test]
+fn more_in_flight_at_another_time_is_no_small_buffer() {
+    let refuted = |peak_flight, room| {
+        let half = changed(behind(1), |half| half.peak_flight = peak_flight);
+        let hold = Hold {
+            flight: 2000,
+            room,
+            ..hold()
+        };
+        largest_flight::is_exceeded(&half, &hold)
+    };
+    assert!(refuted(4000, 60_000) && !refuted(3999, 60_000));
+    // A receiver's window may have been larger before.
+    let small = Hold {
+        flight: 500,
+        room: 0,
+        ..hold()
+    };
+    let half = changed(behind(1), |half| half.peak_flight = 60_000);
+    assert!(!largest_flight::is_exceeded(&half, &small));
 }
 
 /// A sender on its own clock kept somebody waiting if the answer came at once: within 5 ms, four ways, or

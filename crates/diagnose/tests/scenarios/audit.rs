@@ -26,7 +26,7 @@ fn a_stall_is_told_from_each_of_its_three_frames() {
     );
     assert!(held.contains("until the ACK in frame 5 came"), "{held}");
     assert!(
-        held.contains("Asked and passed: relay, delayed-ack"),
+        held.contains("Asked and passed: delayed-ack, link-speed"),
         "{held}"
     );
     assert!(

@@ -333,6 +333,7 @@ fn sights_add_up_field_by_field() {
             server_ns: 8 * ns,
             unwatched: 9 * by,
             unwatched_ns: 10 * ns,
+            relayed: 12 * by,
         }
     };
     let mut sum = of(3);

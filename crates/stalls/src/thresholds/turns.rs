@@ -16,6 +16,8 @@ thresholds! {
     /// Data that was ready when the trigger left needs one hold, and a strict Nagle a second for the
     /// last piece. So many in one turn: the sender writes as it goes.
     STREAM_HOLDS: usize = 3, Count, Origin::Rfc("896: one hold for each ACK");
+    /// A sender that sends small segments so often while small ones are unacknowledged holds none.
+    DEFIES_OFTEN: u32 = 3, Count, Origin::Assumed("once or twice may be a window's or an option's doing");
     /// A wait for a plain round trip that is shorter goes unnoticed.
     NOTICED_WAIT_NS: i64 = 25_000_000, Nanoseconds, Origin::Assumed("a person notices 100 ms, a protocol of four turns 25");
     /// A round trip that an idle restart adds is not mentioned below this.

@@ -1,9 +1,11 @@
-//! A relay in the capturing host, for example a VPN's, reads, sends and waits for itself.
+//! A relay in the capturing host, for example a VPN's, reads, sends and waits for itself. It stands for the far end alone:
+//! what the capturing host's own kernel sends, no relay behind the far address can hold. Asked last, so that whoever is
+//! spared for this alone is known.
 
 use crate::verdict::check::{Answer, Check, Effect, Saw};
 use crate::verdict::evidence::Question;
 use crate::verdict::lookalikes::Lookalike;
-use tinygram_stalls::thresholds::Origin;
+use tinygram_stalls::thresholds::{Origin, SAME_HOST_NS};
 
 pub(crate) static CHECK: Check = Check {
     name: "relay",
@@ -15,5 +17,7 @@ pub(crate) static CHECK: Check = Check {
 };
 
 pub(crate) fn ask(question: &Question<'_>) -> Answer {
-    Answer::of(!question.evidence.relayed, Saw::Nothing)
+    let (evidence, hold) = (question.evidence, question.hold);
+    let own = evidence.is_private && hold.sender_distance_ns.is_some_and(|ns| ns <= SAME_HOST_NS);
+    Answer::of(!evidence.relayed || own, Saw::Nothing)
 }

@@ -7,6 +7,7 @@ use crate::flow::hold::Hold;
 
 pub(crate) fn is(hold: &Hold, _: &Half) -> bool {
     hold.release.is_some()
+        && hold.behind.is_none()
         && hold.held_len < hold.mss
         && hold.trigger_len >= hold.mss
         && hold.trigger_len.is_multiple_of(hold.mss)

@@ -16,6 +16,7 @@ pub(crate) fn is(hold: &Hold, half: &Half) -> bool {
 /// Returns whether a retransmission timeout had made the window small.
 pub(crate) fn timeout(hold: &Hold, half: &Half) -> Timeout {
     match begins(hold, half) {
+        true if half.opened_again && hold.flight <= hold.mss => Timeout::Yes,
         true if hold.flight > hold.mss => Timeout::No,
         false if half.tally.retransmitted > 0 => Timeout::Yes,
         _ => hold.timeout,
