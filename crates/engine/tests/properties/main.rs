@@ -4,6 +4,7 @@
 //! `PROPERTY_CASES=1000` draws more; a failure prints the smallest case found and the command.
 
 mod cases;
+mod end;
 mod invariants;
 mod questions;
 mod runner;

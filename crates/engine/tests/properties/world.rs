@@ -3,13 +3,14 @@
 
 use std::cell::Cell;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap};
 
 use tinygram_engine::connection::{Config, Connection, Reason, Wrote};
 use tinygram_engine::sender::TimerReason;
 use tinygram_engine::sender::send_policy::{BlockedOn, Vars, Why};
-use tinygram_engine::{Duration, Events, Flags, Instant, Offset, Outbox, Segment, State};
+use tinygram_engine::{Duration, Instant, Offset, Outbox, Segment, State};
 
+use crate::end::{Awaits, End, Thread, note_range};
 use crate::invariants;
 
 /// A run of more steps than this counts as endless.
@@ -83,42 +84,6 @@ pub(crate) struct World {
     carried: u64,
     /// Returns whether a sender with nothing outstanding may hold for this reason.
     pub(crate) may_hold_idle: fn(Why, &Vars) -> bool,
-}
-
-struct End {
-    connection: Connection,
-    receive_buffer_most: u64,
-    outbox: Outbox,
-    threads: Vec<Thread>,
-    written: u64,
-    read: u64,
-    /// The right edge of the window as last announced.
-    edge: Offset,
-    /// What arrived, as ranges; the first one begins at the first octet.
-    arrived: Vec<(u64, u64)>,
-    /// Timeouts since something new was acknowledged, and SND.UNA then.
-    timeouts: u32,
-    acknowledged: Offset,
-}
-
-struct Thread {
-    ops: VecDeque<Op>,
-    state: Awaits,
-    wrote: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Awaits {
-    Nothing,
-    Time(Instant),
-    Data,
-    Space {
-        more: bool,
-    },
-    /// Space may be available now: the write continues.
-    Processor {
-        more: bool,
-    },
 }
 
 impl World {
@@ -468,86 +433,6 @@ impl World {
         end.connection
             .app_blocks(self.now, on, wrote, &mut end.outbox);
     }
-}
-
-impl End {
-    /// Returns the RTO with as many doublings as there were timeouts since something new was
-    /// acknowledged.
-    fn timeout(&self) -> Duration {
-        let rtt = self.connection.sender().rtt();
-        let once = rtt.rto().as_nanos() >> rtt.backoff();
-        Duration::from_nanos(once << self.timeouts)
-    }
-
-    fn threads_done(&self) -> bool {
-        self.threads
-            .iter()
-            .all(|thread| thread.ops.is_empty() && thread.state == Awaits::Nothing)
-    }
-
-    /// Wakes the threads that these events concern.
-    fn wake(&mut self, news: Events) {
-        let over =
-            news.has(Events::RESET) || news.has(Events::CLOSED) || news.has(Events::TIMED_OUT);
-        for thread in &mut self.threads {
-            match thread.state {
-                Awaits::Data
-                    if over || news.has(Events::READABLE) || news.has(Events::PEER_CLOSED) =>
-                {
-                    self.connection.reader_resumes();
-                    thread.state = Awaits::Nothing;
-                }
-                Awaits::Space { more } if over || news.has(Events::WRITABLE) => {
-                    thread.state = Awaits::Processor { more };
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Checks that the window's right edge never moves back and that only written octets are sent.
-    fn check_sent(&mut self, segment: &Segment) {
-        let flags = segment.flags;
-        if flags.has(Flags::ACK) && !flags.has(Flags::RST) {
-            let edge = segment.ack + u64::from(segment.window);
-            // The low bits that scaling drops remain promised (RFC 7323, section 2.4).
-            let unsaid = (1 << self.connection.receive_window_shift()) - 1;
-            let kept = edge + unsaid >= self.edge;
-            assert!(kept, "{segment} takes back {}", self.edge);
-            self.edge = self.edge.max(edge);
-        }
-        let end = segment.data().end.get();
-        let (written, empty) = (self.written, segment.len == 0);
-        assert!(empty || end <= written + 1, "{segment} of {written}");
-    }
-
-    /// Checks that RCV.NXT is not beyond what arrived without a gap, except for the FIN.
-    fn nothing_invented(&self) {
-        let solid = match self.arrived.first() {
-            Some(&(start, end)) if start <= 1 => end,
-            _ => 1,
-        };
-        let receiver = self.connection.receiver();
-        let data_end = receiver.nxt().get() - u64::from(receiver.fin_received());
-        assert!(data_end <= solid, "read up to {data_end}, arrived {solid}");
-    }
-}
-
-/// Adds a range to sorted, separate ranges.
-fn note_range(ranges: &mut Vec<(u64, u64)>, new: (u64, u64)) {
-    if new.0 == new.1 {
-        return;
-    }
-    ranges.push(new);
-    ranges.sort_unstable();
-    let mut merged: Vec<(u64, u64)> = Vec::new();
-    for range in ranges.drain(..) {
-        match merged.last_mut() {
-            Some(last) if range.0 <= last.1 => last.1 = last.1.max(range.1),
-            _ => merged.push(range),
-        }
-    }
-    *ranges = merged;
 }
 
 /// SplitMix64: the same seed gives the same run.
