@@ -41,6 +41,8 @@ mod flight;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod flush;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+mod holding;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod hooks;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod keeper;
@@ -58,6 +60,8 @@ mod observe;
 mod orders;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod reach;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+mod rounds;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod sockets;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]

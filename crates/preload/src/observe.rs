@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 use libc::c_int;
 
 use crate::flight::{self, Flight};
+use crate::holding::Holding;
 use crate::orders::{self, Orders};
-use crate::table::{self, Holding, Identity};
+use crate::table::{self, Identity};
 use crate::{clock, errno, kernel, ledger, sockets, thread};
 use tinygram_coalesce::{Policy, Wait};
 

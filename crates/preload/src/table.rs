@@ -15,7 +15,7 @@ use std::sync::atomic::{
 
 use libc::c_int;
 
-use crate::orders;
+use crate::holding::Holding;
 use tinygram_coalesce::Habit;
 
 /// What a descriptor is: bits above a kind. Always copied whole, never compared.
@@ -127,66 +127,6 @@ impl Identity {
     pub(crate) fn with_row(self, row: Option<usize>) -> Self {
         let number = row.map_or(0, |index| index as u64 + 1);
         Self(self.0 & (u64::MAX >> Self::ROW_SHIFT) | number << Self::ROW_SHIFT)
-    }
-}
-
-/// What the kernel holds back on a socket for the library.
-#[repr(C)]
-pub(crate) struct Holding {
-    /// When the oldest held byte was written; 0 when nothing is held.
-    pub(crate) since_ns: AtomicU64,
-    /// The interval of the last write, see [`crate::thread::Thread::interval`].
-    pub(crate) interval: AtomicU64,
-    /// The predictor's memory, packed.
-    pub(crate) memory: AtomicU64,
-    /// Under `observe`: since when a write has waited for an acknowledgment; 0 if none waits.
-    pub(crate) stalled_ns: AtomicU64,
-    /// Under `observe`: whether its thread slept and the program waited for the peer meanwhile.
-    pub(crate) awaited: AtomicU64,
-    /// The data segments that the socket had sent when it was booked, for the statistics.
-    pub(crate) segments_before: AtomicU32,
-    /// The thread whose list contains the socket.
-    pub(crate) owner: AtomicU32,
-    /// Under `observe`: the thread that made the waiting write.
-    pub(crate) writer: AtomicU32,
-    /// Under `observe`: the trace that the write left, see [`crate::traces`]; 0 if none.
-    pub(crate) trace: AtomicU32,
-}
-
-impl Holding {
-    /// Records that bytes are about to be held. An existing mark is changed by a nanosecond, so
-    /// that nobody mistakes it for the previous one.
-    #[inline(always)]
-    pub(crate) fn mark(&self, now_ns: u64) {
-        let marked = |since_ns| Some(if since_ns == 0 { now_ns } else { since_ns + 1 });
-        let _ = self.since_ns.fetch_update(SeqCst, Relaxed, marked);
-    }
-
-    /// Changes the present mark; returns false if it has gone or was changed by another thread.
-    #[inline(always)]
-    pub(crate) fn remark(&self, since_ns: u64) -> bool {
-        let changed = self
-            .since_ns
-            .compare_exchange(since_ns, since_ns + 1, SeqCst, Relaxed);
-        changed.is_ok()
-    }
-
-    /// Discards the trace of a write that did not wait, or whose wait stays unknown.
-    #[inline(always)]
-    pub(crate) fn forget_trace(&self) {
-        let trace = self.trace.swap(0, Relaxed);
-        if trace != 0
-            && let Some(traces) = orders::orders().and_then(|orders| orders.traces)
-        {
-            traces.forget(trace);
-        }
-    }
-
-    /// Removes only this mark; returns whether it was there.
-    #[inline(always)]
-    pub(crate) fn unmark(&self, since_ns: u64) -> bool {
-        let taken = self.since_ns.compare_exchange(since_ns, 0, SeqCst, Relaxed);
-        taken.is_ok()
     }
 }
 
@@ -368,12 +308,7 @@ pub(crate) fn forget(fd: c_int) {
     }
     know(fd, Identity(0));
     if let Some(holding) = holding(fd) {
-        holding.since_ns.store(0, Relaxed);
-        holding.memory.store(0, Relaxed);
-        holding.interval.store(0, Relaxed);
-        holding.stalled_ns.store(0, Relaxed);
-        holding.awaited.store(0, Relaxed);
-        holding.forget_trace();
+        holding.forget();
     }
 }
 
@@ -427,11 +362,12 @@ pub(crate) fn watch(fd: c_int) {
     }
 }
 
-/// Calls `look` for each watched descriptor that holds bytes, and removes the others. Returns
-/// whether any was on the list, that is whether something was held since the last sweep.
+/// Calls `look` for each watched descriptor that is marked, and removes the others. Returns whether
+/// any was removed, or `look` returned true for one: that is, whether something was held since the
+/// last sweep.
 ///
 /// A hook leaves the bit of a busy socket set; only this sweep clears it, now and then.
-pub(crate) fn sweep(mut look: impl FnMut(c_int)) -> bool {
+pub(crate) fn sweep(mut look: impl FnMut(c_int) -> bool) -> bool {
     let mut any = false;
     let highest = HIGHEST.load(Relaxed);
     for first in (0..highest).step_by(PART) {
@@ -447,17 +383,18 @@ pub(crate) fn sweep(mut look: impl FnMut(c_int)) -> bool {
 
 /// Does the same for the descriptors from `first` on whose bits are in `word`.
 #[inline(always)]
-fn sweep_word(word: &AtomicU64, first: usize, look: &mut impl FnMut(c_int)) -> bool {
+fn sweep_word(word: &AtomicU64, first: usize, look: &mut impl FnMut(c_int) -> bool) -> bool {
     let mut bits = word.load(Relaxed);
-    let any = bits != 0;
+    let mut any = false;
     while bits != 0 {
         let number = bits.trailing_zeros();
         let fd = first as c_int + number as c_int;
         bits &= bits - 1;
         if is_held(fd) {
-            look(fd);
+            any |= look(fd);
             continue;
         }
+        any = true;
         word.fetch_and(!(1 << number), SeqCst);
         if is_held(fd) {
             word.fetch_or(1 << number, Relaxed);
@@ -468,7 +405,7 @@ fn sweep_word(word: &AtomicU64, first: usize, look: &mut impl FnMut(c_int)) -> b
 }
 
 fn is_held(fd: c_int) -> bool {
-    holding(fd).is_some_and(|h| h.since_ns.load(SeqCst) != 0)
+    holding(fd).is_some_and(|h| h.mark_now() != 0)
 }
 
 impl Part {
@@ -487,7 +424,7 @@ fn borrowed() -> bool {
 
 /// The number of services' habits that are kept apart; a power of two.
 const HABITS_KEPT: u64 = 64;
-/// The number of descriptors in a part of the tables: 57 KB.
+/// The number of descriptors in a part of the tables: 74 KB.
 const PART: usize = 1024;
 /// Four times the kernel's own default ceiling for `RLIMIT_NOFILE`. Calls on a higher descriptor
 /// pass through.
@@ -500,34 +437,6 @@ const _: () = assert!(IDENTITY_BYTES.is_multiple_of(4096));
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_write_takes_off_the_mark_it_met_and_no_other() {
-        // All zeros, as the table's pages begin.
-        let holding = Holding {
-            since_ns: AtomicU64::new(0),
-            interval: AtomicU64::new(0),
-            memory: AtomicU64::new(0),
-            stalled_ns: AtomicU64::new(0),
-            awaited: AtomicU64::new(0),
-            segments_before: AtomicU32::new(0),
-            owner: AtomicU32::new(0),
-            writer: AtomicU32::new(0),
-            trace: AtomicU32::new(0),
-        };
-        holding.mark(1000);
-        let met = holding.since_ns.load(Relaxed);
-        assert!(holding.unmark(met));
-        holding.mark(2000);
-        let met = holding.since_ns.load(Relaxed);
-        // Another thread holds bytes while the write is being made, listed already or not.
-        assert!(holding.remark(met));
-        assert!(!holding.unmark(met));
-        let met = holding.since_ns.load(Relaxed);
-        holding.mark(3000);
-        assert!(!holding.unmark(met));
-        assert_ne!(holding.since_ns.load(Relaxed), 0);
-    }
 
     #[test]
     fn an_identity_keeps_its_kind_its_bits_and_its_row() {

@@ -14,11 +14,11 @@ use std::sync::atomic::{
 
 use libc::c_void;
 
-use crate::contention::Contention;
 use crate::live::LIVE;
-use crate::reach::{Reach, Used};
+use crate::reach::Reach;
+use crate::rounds::Rounds;
 use crate::table::InChild;
-use crate::{clock, flush, kernel, orders, reach, table};
+use crate::{clock, kernel, orders, reach, table};
 use tinygram_coalesce::Pace;
 
 /// The watchdog of this process; wiped in a forked child.
@@ -33,6 +33,10 @@ struct Watchdog {
     asked: AtomicU64,
     settled: AtomicU64,
     credit: AtomicU64,
+    /// Whether the rounds are longer than the deadline, see [`tinygram_coalesce::Patience`].
+    stretched: AtomicU32,
+    /// Set if a thread flushed later than the deadline by itself: a long round did not see it.
+    late: AtomicU32,
 }
 
 const NONE: u32 = 0;
@@ -109,6 +113,18 @@ pub(crate) fn alert() {
         && dog.state.load(Relaxed) == ASLEEP
     {
         dog.wake_if_asleep();
+    }
+}
+
+/// Is called when a thread has flushed by itself what was held since `since_ns`. If that was later
+/// than the deadline, the watchdog makes short rounds again.
+#[inline(always)]
+pub(crate) fn judge(since_ns: u64) {
+    if let Some(dog) = watchdog().filter(|dog| dog.stretched.load(Relaxed) != 0) {
+        let deadline_ns = orders::orders().map_or(0, |orders| orders.rules().watchdog_ns);
+        if clock::now_ns().saturating_sub(since_ns) >= deadline_ns {
+            dog.late.store(1, Relaxed);
+        }
     }
 }
 
@@ -204,18 +220,17 @@ impl Watchdog {
 
     /// Runs the thread: pauses until the oldest held byte is due, flushes what is due, and sleeps
     /// until woken after a round in which nothing was held. A round costs one timer interrupt, and
-    /// waking the watchdog about two; so at most one round is wasted.
+    /// waking the watchdog about two; so at most one round is wasted. While the program flushes by
+    /// itself the rounds become longer ([`tinygram_coalesce::Patience`]).
     fn run(&self) {
         let Some(reach) = Reach::begin() else {
             return self.fail();
         };
-        let mut rounds = Rounds {
-            deadline_ns: orders::orders().map_or(0, |orders| orders.rules().watchdog_ns),
-            reach,
-            contention: Contention::default(),
-        };
+        let deadline_ns = orders::orders().map_or(0, |orders| orders.rules().watchdog_ns);
+        let mut rounds = Rounds::begin(deadline_ns, reach);
         while self.state.load(Acquire) != STOPPING && !reach::is_last_thread() {
-            let round = rounds.patrol();
+            let round = rounds.patrol(clock::now_ns(), self.late.swap(0, Relaxed) != 0);
+            self.stretched.store(rounds.stretched().into(), Relaxed);
             if round.unreachable {
                 return self.fail();
             }
@@ -244,66 +259,20 @@ impl Watchdog {
             return;
         }
         // Something may have become dirty just before the sleep was announced.
-        if !rounds.patrol().quiet {
+        let round = rounds.patrol(clock::now_ns(), false);
+        if !round.quiet {
             let _ = self.state.compare_exchange(ASLEEP, AWAKE, SeqCst, Relaxed);
             return;
         }
         // A process whose first thread has ended ends with its last, which must not be this one.
-        let timeout = reach::must_share().then_some(libc::timespec {
-            tv_sec: 0,
-            tv_nsec: LAST_THREAD_CHECK_NS,
-        });
+        let last_thread = reach::must_share().then_some(LAST_THREAD_CHECK_NS);
+        let timeout_ns = last_thread.into_iter().chain(round.again_ns).min();
+        let timeout = timeout_ns.map(timespec);
         while self.state.load(Acquire) == ASLEEP && !reach::is_last_thread() {
             kernel::futex(&self.state, libc::FUTEX_WAIT, ASLEEP, timeout.as_ref());
-        }
-    }
-}
-
-/// The state of the watchdog's rounds.
-struct Rounds {
-    deadline_ns: u64,
-    reach: Reach,
-    contention: Contention,
-}
-
-/// The result of a round.
-struct Round {
-    /// Whether nothing was held since the last round.
-    quiet: bool,
-    /// Whether something is held that cannot be accessed.
-    unreachable: bool,
-    pause_ns: u64,
-}
-
-impl Rounds {
-    /// Flushes what is due; returns what it found, and how long to pause until more may be due.
-    fn patrol(&mut self) -> Round {
-        let now_ns = clock::now_ns();
-        let mut oldest_ns = None;
-        let mut unreachable = false;
-        let any = table::sweep(|fd| {
-            let Some(holding) = table::holding(fd) else {
-                return;
-            };
-            let since_ns = holding.since_ns.load(Relaxed);
-            if since_ns == 0 {
-                return;
+            if round.again_ns.is_some() {
+                let _ = self.state.compare_exchange(ASLEEP, AWAKE, SeqCst, Relaxed);
             }
-            if now_ns.saturating_sub(since_ns) >= self.deadline_ns {
-                let contended = self.contention.of(holding.owner.load(Relaxed));
-                let used = flush::rescue(fd, holding, contended, self.reach);
-                unreachable |= used == Used::Unreachable;
-            } else {
-                oldest_ns = Some(oldest_ns.map_or(since_ns, |oldest: u64| oldest.min(since_ns)));
-            }
-        });
-        let pause_ns = oldest_ns.map_or(self.deadline_ns, |oldest| {
-            (oldest + self.deadline_ns).saturating_sub(now_ns)
-        });
-        Round {
-            quiet: !any,
-            unreachable,
-            pause_ns,
         }
     }
 }
@@ -346,14 +315,17 @@ fn spawn() -> Option<u64> {
 
 /// Waits for this time, or until the watchdog must stop.
 fn pause(nanoseconds: u64, state: &AtomicU32) {
-    let timeout = libc::timespec {
+    kernel::futex(state, libc::FUTEX_WAIT, AWAKE, Some(&timespec(nanoseconds)));
+}
+
+fn timespec(nanoseconds: u64) -> libc::timespec {
+    libc::timespec {
         tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
         tv_nsec: (nanoseconds % 1_000_000_000) as libc::c_long,
-    };
-    kernel::futex(state, libc::FUTEX_WAIT, AWAKE, Some(&timeout));
+    }
 }
 
 /// How long a process may outlive its last other thread, if its first ended early.
-const LAST_THREAD_CHECK_NS: libc::c_long = 50_000_000;
+const LAST_THREAD_CHECK_NS: u64 = 50_000_000;
 /// Enough for a few nested calls and the thread-local storage of a large program.
 const STACK_BYTES: usize = 256 * 1024;

@@ -117,7 +117,7 @@ interpose! {
 /// socket.
 fn held_after_all(fd: c_int, result: ssize_t) -> bool {
     if result < 0 && errno::get() == libc::ENOTSOCK {
-        table::forget(fd);
+        keeper::not_held(fd);
         return false;
     }
     keeper::held(fd, result);

@@ -15,13 +15,14 @@ pub(crate) use self::waits::{
     Incoming, before_sleep, cares_not, found, found_no_event, incoming, peeks_before,
 };
 pub(crate) use self::writes::{
-    Outgoing, Taken, held, outgoing, passed, pushed, sent_alongside, taking, took_along,
+    Outgoing, Taken, held, not_held, outgoing, passed, pushed, sent_alongside, taking, took_along,
 };
+use crate::holding::Holding;
 use crate::live::{self, LIVE};
 use crate::orders::{self, Orders, orders};
 use crate::page::{Cause, Page};
 use crate::settings::Settings;
-use crate::table::{self, Holding};
+use crate::table;
 use crate::thread::{self, Thread};
 use crate::traces::Traces;
 use crate::{clock, errno, flush, observe, watchdog};
@@ -60,7 +61,7 @@ pub(crate) fn become_inert() {
 fn mark(fd: c_int, holding: &Holding, thread: &Thread) {
     live::count(&LIVE.held);
     let owner = thread.number();
-    let since_ns = holding.since_ns.load(Relaxed);
+    let since_ns = holding.held_since();
     let is_listed = since_ns != 0 && holding.owner.load(Relaxed) == owner;
     if is_listed && holding.remark(since_ns) {
         return;
@@ -83,10 +84,10 @@ fn mark(fd: c_int, holding: &Holding, thread: &Thread) {
 pub(crate) fn flush(fd: c_int, cause: Cause) {
     if let (Some(orders), Some(holding)) = (orders(), table::holding(fd))
         // A `vfork`ed child sees its parent's holdings, but its descriptors may lead elsewhere.
-        && holding.since_ns.load(Relaxed) != 0
+        && holding.mark_now() != 0
         && !thread::this().is_borrowed()
     {
-        flush::through(fd, fd, orders, holding, cause);
+        flush::through(fd, orders, holding, cause);
     }
 }
 
@@ -101,5 +102,10 @@ pub(crate) fn flush_thread(cause: Cause) {
 /// Sends everything that the process holds.
 pub(crate) fn flush_process(cause: Cause) {
     flush_thread(cause);
-    errno::kept(|| table::sweep(|fd| flush(fd, cause)));
+    errno::kept(|| {
+        table::sweep(|fd| {
+            flush(fd, cause);
+            true
+        })
+    });
 }

@@ -175,7 +175,7 @@ pub(crate) fn found(fd: c_int, result: ssize_t) {
 /// last one is still held. The thread's own interval continues while it holds other sockets' bytes.
 #[cold]
 fn begin_answer(fd: c_int) {
-    if let Some(holding) = table::holding(fd).filter(|one| one.since_ns.load(Relaxed) == 0) {
+    if let Some(holding) = table::holding(fd).filter(|one| one.held_since() == 0) {
         holding.interval.store(0, Relaxed);
     }
 }

@@ -1,14 +1,15 @@
 //! The program's writes: hold, push or pass.
 
-use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::Ordering::Relaxed;
 
 use libc::{c_int, ssize_t};
 
 use super::{flush, mark};
+use crate::holding::Holding;
 use crate::live::{self, LIVE};
 use crate::orders::{Orders, orders};
 use crate::page::Cause;
-use crate::table::{self, Holding, Identity, Kind};
+use crate::table::{self, Identity, Kind};
 use crate::thread::{LastWrite, Thread, Wrote};
 use crate::{clock, kernel, ledger, observe, sockets, thread, watchdog};
 use tinygram_coalesce::{Decision, Memory, Policy, Write};
@@ -40,7 +41,7 @@ pub(crate) struct Taken {
 impl Taken {
     #[inline(always)]
     fn by(cause: Cause, holding: &Holding) -> Self {
-        let since_ns = holding.since_ns.load(SeqCst);
+        let since_ns = holding.settled_mark();
         Self { since_ns, cause }
     }
 }
@@ -87,13 +88,14 @@ fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
             Outgoing::Report
         }
         (true, Policy::CorkUntilBlock) => {
-            if holding.since_ns.load(Relaxed) == 0 {
+            if holding.held_since() == 0 {
                 kernel::set_option(fd, libc::IPPROTO_TCP, libc::TCP_CORK, 1);
             }
             mark(fd, holding, thread);
             Outgoing::Report
         }
         (true, _) => {
+            holding.begin_sending();
             mark(fd, holding, thread);
             Outgoing::Hold
         }
@@ -162,7 +164,7 @@ fn enter(
         };
     }
     let interval = thread.interval();
-    let since_ns = holding.since_ns.load(Relaxed);
+    let since_ns = holding.held_since();
     let dirty = since_ns != 0;
     let known = holding.memory.load(Relaxed);
     let before = holding.interval.load(Relaxed);
@@ -249,22 +251,33 @@ pub(crate) fn sent_alongside(fd: c_int, sent: usize, whole: bool, taken: Taken) 
 /// it.
 #[inline(always)]
 pub(crate) fn taking(fd: c_int, cause: Cause) -> Taken {
-    let since_ns = table::holding(fd).map_or(0, |holding| holding.since_ns.load(SeqCst));
+    let since_ns = table::holding(fd).map_or(0, Holding::settled_mark);
     Taken { since_ns, cause }
 }
 
 /// Is called after a held write. The watchdog may have flushed the socket between the mark and the
-/// bytes' arrival (a write can wait for room): then they need a mark of their own.
+/// bytes' arrival (a write can wait for room): then they need a fresh mark.
 #[inline(always)]
 pub(crate) fn held(fd: c_int, result: ssize_t) {
-    if result < 0 {
-        return refused(fd);
-    }
-    if let Some(holding) = table::holding(fd)
-        && holding.since_ns.load(SeqCst) == 0
-    {
+    let Some(holding) = table::holding(fd) else {
+        return;
+    };
+    if result >= 0 && holding.held_since() == 0 {
         mark(fd, holding, thread::this());
     }
+    holding.end_sending();
+    if result < 0 {
+        refused(fd);
+    }
+}
+
+/// Is called instead of [`held`] if `fd` turned out to be no socket.
+#[cold]
+pub(crate) fn not_held(fd: c_int) {
+    if let Some(holding) = table::holding(fd) {
+        holding.end_sending();
+    }
+    table::forget(fd);
 }
 
 /// Is called after a write that took along what was held. Even a partial write has done so: the
@@ -287,7 +300,10 @@ pub(crate) fn took_along(fd: c_int, Taken { since_ns, cause }: Taken) {
             flush(fd, cause);
         } else if since_ns != 0 && holding.unmark(since_ns) {
             thread::this().forget_last(fd);
-            ledger::flushed(orders, fd, since_ns, cause);
+            if !holding.is_rescued(since_ns) {
+                watchdog::judge(since_ns);
+                ledger::flushed(orders, fd, since_ns, cause);
+            }
         }
     }
 }
