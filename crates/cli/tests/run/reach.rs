@@ -185,3 +185,30 @@ fn the_library_is_put_where_it_can_be_loaded_from() {
         text(&elsewhere)
     );
 }
+
+/// Go's `SetNoDelay(false)`, in another language: the kernel's answer to `getsockopt` is what it
+/// does with the next write.
+#[test]
+fn in_the_control_group_nodelay_stays_on_and_other_options_are_the_programs() {
+    let turns_it_off = "
+import socket
+listener = socket.create_server(('127.0.0.1', 0))
+near = socket.create_connection(listener.getsockname())
+near.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
+near.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 77)
+near.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 0)
+print(*(near.getsockopt(*option) for option in (
+    (socket.IPPROTO_TCP, socket.TCP_NODELAY),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE),
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE))))";
+    let output = tinygram()
+        .args(["run", "--cgroup", "--", "python3", "-c", turns_it_off])
+        .output()
+        .unwrap();
+    let said = text(&output);
+    if output.status.code() == Some(2) && said.contains("--cgroup") {
+        eprintln!("skipped: {said}");
+        return;
+    }
+    assert_eq!(said, "1 77 0\n");
+}

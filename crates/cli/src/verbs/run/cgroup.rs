@@ -1,5 +1,6 @@
-//! `--cgroup`: sets `TCP_NODELAY` on every connection of a program that no library can reach. The
-//! kernel itself does so, with a sockops program on a control group made for the run.
+//! `--cgroup`: sets `TCP_NODELAY` on every connection of a program that no library can reach, and
+//! keeps it set if the program turns it off. The kernel itself does so, with a sockops and a
+//! sockopt program on a control group made for the run.
 
 use std::fs;
 use std::io;
@@ -8,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use crate::exit::{Failure, plain};
 
-/// A control group with the sockops program attached, for the lifetime of this value.
+/// A control group with the two programs attached, for the lifetime of this value.
 pub(crate) struct Nodelay {
     folder: PathBuf,
-    /// The attachment ends when this is closed, even if we are killed.
-    _attachment: OwnedFd,
+    /// The attachments end when these are closed, even if we are killed.
+    _attachments: [OwnedFd; 2],
 }
 
 impl Nodelay {
@@ -25,18 +26,12 @@ impl Nodelay {
         let folder = parent.join(format!("tinygram-{}", std::process::id()));
         fs::create_dir(&folder)
             .map_err(|error| missing("making a control group", &folder, &error))?;
-        let attached = load()
-            .map_err(|error| missing("loading a sockops program", Path::new("bpf(2)"), &error))
-            .and_then(|program| {
-                let group =
-                    fs::File::open(&folder).map_err(|error| missing("opening", &folder, &error))?;
-                link(&program, group.as_raw_fd())
-                    .map_err(|error| missing("attaching the program to", &folder, &error))
-            });
+        let attached = attach_to(&folder, "a sockops program", &AT_HANDSHAKE)
+            .and_then(|first| Ok([first, attach_to(&folder, "a sockopt program", &AT_OPTION)?]));
         match attached {
-            Ok(attachment) => Ok(Self {
+            Ok(attachments) => Ok(Self {
                 folder,
-                _attachment: attachment,
+                _attachments: attachments,
             }),
             Err(failure) => {
                 let _ = fs::remove_dir(&folder);
@@ -56,6 +51,14 @@ impl Drop for Nodelay {
         // The folder stays if the program left others running; they continue without us.
         let _ = fs::remove_dir(&self.folder);
     }
+}
+
+fn attach_to(folder: &Path, what: &str, program: &Program) -> Result<OwnedFd, Failure> {
+    let loading = format!("loading {what}");
+    let loaded = load(program).map_err(|error| missing(&loading, Path::new("bpf(2)"), &error))?;
+    let group = fs::File::open(folder).map_err(|error| missing("opening", folder, &error))?;
+    link(&loaded, group.as_raw_fd(), program.attach_type)
+        .map_err(|error| missing("attaching the program to", folder, &error))
 }
 
 fn missing(doing: &str, what: &Path, error: &io::Error) -> Failure {
@@ -108,8 +111,27 @@ const fn instruction(code: u8, to: u8, from: u8, offset: i16, immediate: i32) ->
     }
 }
 
+/// A program, and where in the kernel it runs.
+struct Program {
+    instructions: &'static [Instruction],
+    program_type: u32,
+    attach_type: u32,
+}
+
+static AT_HANDSHAKE: Program = Program {
+    instructions: &SET_AT_HANDSHAKE,
+    program_type: 13, // BPF_PROG_TYPE_SOCK_OPS
+    attach_type: 3,   // BPF_CGROUP_SOCK_OPS
+};
+
+static AT_OPTION: Program = Program {
+    instructions: &KEEP_SET,
+    program_type: 25, // BPF_PROG_TYPE_CGROUP_SOCKOPT
+    attach_type: 22,  // BPF_CGROUP_SETSOCKOPT
+};
+
 /// Calls `bpf_setsockopt(ctx, IPPROTO_TCP, TCP_NODELAY, &one, 4)` at either end of a handshake.
-static PROGRAM: [Instruction; 12] = [
+static SET_AT_HANDSHAKE: [Instruction; 12] = [
     instruction(LOAD_WORD, 2, 1, 0, 0), // r2 = ctx->op, its first field
     instruction(JUMP_EQUAL, 2, 0, 1, ACTIVE_ESTABLISHED),
     instruction(JUMP_NOT_EQUAL, 2, 0, 7, PASSIVE_ESTABLISHED),
@@ -124,7 +146,38 @@ static PROGRAM: [Instruction; 12] = [
     instruction(EXIT, 0, 0, 0, 0),
 ];
 
+/// Makes `setsockopt(TCP_NODELAY, 0)` of the program set 1, and leaves every other call as it is.
+static KEEP_SET: [Instruction; 15] = [
+    instruction(LOAD_WORD, 2, 1, SOCKOPT_LEVEL, 0),
+    instruction(JUMP_NOT_EQUAL, 2, 0, 9, libc::IPPROTO_TCP),
+    instruction(LOAD_WORD, 2, 1, SOCKOPT_NAME, 0),
+    instruction(JUMP_NOT_EQUAL, 2, 0, 7, libc::TCP_NODELAY),
+    instruction(LOAD_DOUBLE, 3, 1, SOCKOPT_VALUE, 0),
+    instruction(LOAD_DOUBLE, 4, 1, SOCKOPT_VALUE_END, 0),
+    instruction(MOVE_REGISTER, 5, 3, 0, 0),
+    instruction(ADD, 5, 0, 0, 4),
+    instruction(JUMP_GREATER, 5, 4, 2, 0),
+    instruction(STORE_WORD, 3, 0, 0, 1), // one, in the kernel's copy of the value
+    instruction(JUMP, 0, 0, 2, 0),
+    // A length of 0 means: the kernel takes the program's own value, however long it is.
+    instruction(MOVE, 2, 0, 0, 0),
+    instruction(STORE_REGISTER, 1, 2, SOCKOPT_LENGTH, 0),
+    instruction(MOVE, 0, 0, 0, 1), // the call goes on
+    instruction(EXIT, 0, 0, 0, 0),
+];
+
+/// Offsets in `struct bpf_sockopt`.
+const SOCKOPT_VALUE: i16 = 8;
+const SOCKOPT_VALUE_END: i16 = 16;
+const SOCKOPT_LEVEL: i16 = 24;
+const SOCKOPT_NAME: i16 = 28;
+const SOCKOPT_LENGTH: i16 = 32;
+
 const LOAD_WORD: u8 = 0x61;
+const LOAD_DOUBLE: u8 = 0x79;
+const STORE_REGISTER: u8 = 0x63;
+const JUMP: u8 = 0x05;
+const JUMP_GREATER: u8 = 0x2d;
 const STORE_WORD: u8 = 0x62;
 const ADD: u8 = 0x07;
 const MOVE: u8 = 0xb7;
@@ -139,8 +192,6 @@ const PASSIVE_ESTABLISHED: i32 = 5;
 
 const COMMAND_LOAD: i32 = 5;
 const COMMAND_LINK: i32 = 28;
-const PROGRAM_SOCKOPS: u32 = 13;
-const ATTACH_SOCKOPS: u32 = 3;
 
 /// The relevant fields of `union bpf_attr` for `BPF_PROG_LOAD`; the rest is zero.
 #[repr(C)]
@@ -154,6 +205,9 @@ struct LoadAttributes {
     log: u64,
     kernel_version: u32,
     flags: u32,
+    name: [u8; 16],
+    interface: u32,
+    expected_attach_type: u32,
 }
 
 /// The relevant fields of `union bpf_attr` for `BPF_LINK_CREATE`.
@@ -165,28 +219,31 @@ struct LinkAttributes {
     flags: u32,
 }
 
-fn load() -> io::Result<OwnedFd> {
+fn load(program: &Program) -> io::Result<OwnedFd> {
     bpf(
         COMMAND_LOAD,
         &LoadAttributes {
-            program_type: PROGRAM_SOCKOPS,
-            instruction_count: PROGRAM.len() as u32,
-            instructions: PROGRAM.as_ptr() as u64,
+            program_type: program.program_type,
+            instruction_count: program.instructions.len() as u32,
+            instructions: program.instructions.as_ptr() as u64,
             license: c"MIT".as_ptr() as u64,
             log_level: 0,
             log_size: 0,
             log: 0,
             kernel_version: 0,
             flags: 0,
+            name: [0; 16],
+            interface: 0,
+            expected_attach_type: program.attach_type,
         },
     )
 }
 
-fn link(program: &OwnedFd, group: RawFd) -> io::Result<OwnedFd> {
+fn link(program: &OwnedFd, group: RawFd, attach_type: u32) -> io::Result<OwnedFd> {
     let attributes = LinkAttributes {
         program: program.as_raw_fd() as u32,
         target: group as u32,
-        attach_type: ATTACH_SOCKOPS,
+        attach_type,
         flags: 0,
     };
     bpf(COMMAND_LINK, &attributes)
