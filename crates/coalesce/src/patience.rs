@@ -1,10 +1,10 @@
 //! Decides how often the watchdog looks: seldom at a program that flushes by itself.
 
-/// How long the watchdog's rounds are. A timer of a millisecond on another CPU costs each answer of
-/// a busy program on an idle machine 8 us (docs/run.md), so rounds in which nothing had to be
-/// rescued make the next ones longer, up to [`LONGEST`] deadlines. One rescue, or one late flush
-/// that a long round did not see, makes them as short as the deadline again, and doubles the number
-/// of good rounds that it takes to make them longer.
+/// How long the watchdog's rounds are. A timer of a millisecond on another CPU can slow the answers
+/// of a busy program on an idle machine, so rounds in which nothing had to be rescued make the next
+/// ones longer, up to [`LONGEST`] deadlines. One rescue, or one late flush that a long round did not
+/// see, makes them as short as the deadline again, and doubles the number of good rounds that it
+/// takes to make them longer.
 ///
 /// All zeros is a program of which nothing is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
