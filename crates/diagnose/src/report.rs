@@ -346,7 +346,8 @@ impl Summary {
 
     pub(crate) fn count(&mut self, finding: &Finding) {
         match (finding.kind, finding.tier) {
-            (Kind::TinygramFlood, _) => self.floods += 1,
+            // Twice the packets is a remark.
+            (Kind::TinygramFlood, tier) => self.floods += u64::from(tier.accuses()),
             (_, Tier::Possible) => {
                 self.possible += 1;
                 self.possible_ns += finding.cost_ns;

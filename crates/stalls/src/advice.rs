@@ -323,9 +323,10 @@ fn receivers(case: &Case) -> Vec<Step> {
     vec![
         step(
             Effort::HostSetting,
-            "acknowledge at once. Linux: `ip route change <route as shown by ip route get PEER> quickack 1`, or \
-             `sysctl net.ipv4.tcp_pingpong_thresh=255` (6.5 and later); Windows: TcpAckFrequency = 1 for the \
-             interface (DWORD, then reboot); a controller: its vendor's setting for delayed ACKs",
+            match case.loopback {
+                true => ACK_AT_ONCE_HERE,
+                false => ACK_AT_ONCE,
+            },
         ),
         step(
             Effort::Rewrite,
@@ -364,8 +365,14 @@ fn caution(case: &Case) -> Option<&'static str> {
     }
 }
 
-const INITIAL_WINDOW: &str =
-    "raise the initial window (`ip route change ... initcwnd 10`, RFC 6928)";
+const INITIAL_WINDOW: &str = "raise the initial window (`ip route change $(ip route show to match PEER | tail -1) \
+                              initcwnd 10`, RFC 6928)";
+const ACK_AT_ONCE: &str = "acknowledge at once. Linux: `ip route change $(ip route show to match PEER | tail -1) quickack 1`, \
+     or `sysctl net.ipv4.tcp_pingpong_thresh=255` (6.5 and later); Windows: TcpAckFrequency = 1 for the \
+     interface (DWORD, then reboot); a controller: its vendor's setting for delayed ACKs";
+/// The same where both ends are one host, through its loopback device.
+const ACK_AT_ONCE_HERE: &str =
+    "acknowledge at once. Linux: `sysctl net.ipv4.tcp_pingpong_thresh=255` (6.5 and later)";
 
 #[cfg(test)]
 mod tests;

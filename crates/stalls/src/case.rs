@@ -27,6 +27,8 @@ pub struct Case {
     pub trigger: u32,
     /// Whether the segment before the wait begins a message of the protocol; `None` if unknown.
     pub begun: Option<bool>,
+    /// Whether both ends are on one host and talk through its loopback device.
+    pub loopback: bool,
     /// Whether a retransmission timeout before had made the congestion window small.
     pub timeout: Timeout,
 }
@@ -46,6 +48,7 @@ impl Case {
             held: 0,
             trigger: 0,
             begun: None,
+            loopback: false,
             timeout: Timeout::No,
         }
     }

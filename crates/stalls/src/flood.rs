@@ -2,9 +2,9 @@
 //! carried. They cost packets, interrupts and header bytes instead of stalls.
 
 use crate::thresholds::{
-    ACK_OVERHEAD_BYTES, DATA_OVERHEAD_BYTES, FLOOD_LEAST_MERGEABLE, FLOOD_LEAST_OVERHEAD_PERCENT,
-    FLOOD_LEAST_PER_RUN, FLOOD_LEAST_PER_SECOND, FLOOD_LEAST_SECONDS, FLOOD_LEAST_SHARE,
-    FLOOD_TINY_BYTES,
+    ACK_OVERHEAD_BYTES, DATA_OVERHEAD_BYTES, FLOOD_LEAST_FACTOR, FLOOD_LEAST_MERGEABLE,
+    FLOOD_LEAST_OVERHEAD_PERCENT, FLOOD_LEAST_PER_RUN, FLOOD_LEAST_PER_SECOND, FLOOD_LEAST_SECONDS,
+    FLOOD_LEAST_SHARE, FLOOD_TINY_BYTES,
 };
 
 /// What was counted of one sender.
@@ -57,8 +57,19 @@ pub struct Flood {
     pub per_run: f64,
     /// The share of the segments that is mergeable.
     pub share: f64,
+    /// How many times as many segments as needed were sent.
+    pub factor: f64,
     /// Whether it is a flood by its runs of tiny segments alone, between large ones.
     pub is_tiny: bool,
+}
+
+impl Flood {
+    /// Returns whether it is worth an accusation. Twice the segments, or less, is worth a remark: it is what two
+    /// writes for a message take.
+    #[must_use]
+    pub fn accuses(&self) -> bool {
+        self.is_tiny || self.factor > FLOOD_LEAST_FACTOR
+    }
 }
 
 impl Counts {
@@ -99,6 +110,7 @@ impl Counts {
             per_second,
             per_run,
             share,
+            factor: f64::from(self.segments) / f64::from(kept.max(1)),
             is_tiny: tiny,
         })
     }

@@ -104,6 +104,48 @@ pub const TABLE: &[Recipe] = &[
     ),
     recipe("Java", Cure::NoDelay, "socket.setTcpNoDelay(true)", &[]),
     recipe(
+        "JDK's HttpServer",
+        Cure::NoDelay,
+        "java -Dsun.net.httpserver.nodelay=true",
+        &[],
+    ),
+    recipe(
+        "Ruby",
+        Cure::NoDelay,
+        "socket.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, 1); Net::HTTP does so itself",
+        &[],
+    ),
+    recipe(
+        "PHP",
+        Cure::NoDelay,
+        "stream_context_create(['socket' => ['tcp_nodelay' => true]]); socket_set_option($s, SOL_TCP, TCP_NODELAY, 1)",
+        &[],
+    ),
+    recipe(
+        "Erlang",
+        Cure::WriteOnce,
+        "gen_tcp:send(Socket, [Header, Body]): one call with an iolist",
+        &[],
+    ),
+    recipe(
+        "Erlang",
+        Cure::NoDelay,
+        "{nodelay, true} among the options of gen_tcp:connect or listen, or inet:setopts(Socket, [{nodelay, true}])",
+        &[],
+    ),
+    recipe(
+        "Perl",
+        Cure::NoDelay,
+        "use Socket qw(IPPROTO_TCP TCP_NODELAY); setsockopt($s, IPPROTO_TCP, TCP_NODELAY, 1); HTTP::Tiny writes header and body apart and has no option for it",
+        &[],
+    ),
+    recipe(
+        "Nim",
+        Cure::NoDelay,
+        "socket.setSockOpt(OptNoDelay, true, level = IPPROTO_TCP.cint)",
+        &[],
+    ),
+    recipe(
         "Python",
         Cure::WriteOnce,
         "sock.sendall(header + body), or sock.sendmsg([header, body])",
@@ -236,7 +278,7 @@ pub const TABLE: &[Recipe] = &[
     recipe(
         "ip route quickack",
         Cure::QuickAck,
-        "on the receiver: ip route change <route as shown by `ip route get PEER`> quickack 1",
+        "on the receiver: ip route change $(ip route show to match PEER | tail -1) quickack 1",
         &[],
     ),
     recipe(

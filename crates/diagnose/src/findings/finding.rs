@@ -39,6 +39,8 @@ pub struct Finding {
     pub protocol: Option<Protocol>,
     /// The measurements on which the finding rests.
     pub facts: Facts,
+    /// Whether both ends are on one host, by their addresses.
+    pub loopback: bool,
     /// The checks that were asked, in their order, and what each saw.
     pub checks: Vec<Asked>,
 }
@@ -90,6 +92,7 @@ impl Finding {
                 timeout,
                 ..hold.clone()
             }),
+            loopback: connection.is_loopback(),
             checks,
         }
     }
@@ -163,6 +166,7 @@ impl Finding {
             blame: self.blame,
             pieces: self.pieces,
             protocol: self.protocol,
+            loopback: self.loopback,
             ..Case::new(self.kind, self.sender)
         };
         let Some(hold) = self.hold() else {

@@ -433,6 +433,7 @@ fn finding(kind: Kind, protocol: Option<Protocol>, hold: Hold) -> Finding {
         pieces: hold.pieces,
         protocol,
         facts: Facts::Hold(hold),
+        loopback: false,
         checks: Vec::new(),
     }
 }

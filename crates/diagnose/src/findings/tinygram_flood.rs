@@ -6,10 +6,11 @@ use super::said::Words;
 use crate::flow::connection::Connection;
 use crate::flow::mark::Mark;
 use crate::verdict::check::{Asked, Saw};
-use crate::verdict::checks::{flood_overhead, flood_rate, flood_share};
+use crate::verdict::checks::{flood_factor, flood_overhead, flood_rate, flood_share};
 use tinygram_stalls::flood::{Counts, Flood};
 use tinygram_stalls::thresholds::{
-    FLOOD_LEAST_OVERHEAD_PERCENT, FLOOD_LEAST_PER_RUN, FLOOD_LEAST_PER_SECOND, FLOOD_LEAST_SHARE,
+    FLOOD_LEAST_FACTOR, FLOOD_LEAST_OVERHEAD_PERCENT, FLOOD_LEAST_PER_RUN, FLOOD_LEAST_PER_SECOND,
+    FLOOD_LEAST_SHARE,
 };
 use tinygram_stalls::{Kind, Pieces, Tier};
 
@@ -45,10 +46,14 @@ pub(crate) fn find(connection: &Connection, from: usize, mss: u32) -> Option<Fin
         frames: vec![connection.first, last],
         start_ns: connection.first.time_ns,
         cost_ns: 0,
-        tier: Tier::Certain,
+        tier: match flood.accuses() {
+            true => Tier::Certain,
+            false => Tier::Possible,
+        },
         pieces: Pieces::OneMessage,
         protocol: connection.protocol(),
         facts: Facts::Flood(flood),
+        loopback: connection.is_loopback(),
         checks: checks(&flood),
     })
 }
@@ -73,9 +78,15 @@ fn checks(flood: &Flood) -> Vec<Asked> {
         (&flood_overhead::CHECK, overhead),
     ];
     let asked = answers.into_iter().take(if flood.is_tiny { 0 } else { 3 });
-    asked
+    let mut checks: Vec<_> = asked
         .map(|(check, saw)| Asked::passed(check, saw))
-        .collect()
+        .collect();
+    let factor = ratio(flood.factor, FLOOD_LEAST_FACTOR);
+    checks.push(match flood.accuses() {
+        true => Asked::passed(&flood_factor::CHECK, factor),
+        false => Asked::failed(&flood_factor::CHECK, factor),
+    });
+    checks
 }
 
 /// Returns the header bytes beyond Davids' forty: timestamps and IPv6.

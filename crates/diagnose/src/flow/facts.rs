@@ -126,6 +126,12 @@ impl Connection {
         }
     }
 
+    /// Returns whether both ends are on one host, by their addresses.
+    pub(crate) fn is_loopback(&self) -> bool {
+        let [a, b] = [0, 1].map(|end| self.ends.ends[end].address());
+        a == b || (a.is_loopback() && b.is_loopback())
+    }
+
     /// Returns whether an end has a private address, and its peer a public one.
     pub(crate) fn is_private_to_public(&self, from: usize) -> bool {
         let [own, peer] = [from, 1 - from].map(|end| is_private(self.ends.ends[end].address()));

@@ -3,9 +3,10 @@
 use super::check::{Answer, Asked, Check, Effect};
 use super::checks::{
     at_once, awaited_blocks, certainty, chance, corked, corroborated, cut_window, delayed_ack,
-    flood_overhead, flood_rate, flood_share, habit, known_kind, largest_flight, link_speed, loss,
-    open_window, own_clock, own_period, own_stamp, own_turn, path_measured, prompt_acks, punctual,
-    relay, round_trip, same_flights, sender_holds, short, shorter_path, stream, upon_release,
+    flood_factor, flood_overhead, flood_rate, flood_share, habit, known_kind, largest_flight,
+    link_speed, loss, open_window, own_clock, own_period, own_stamp, own_turn, path_measured,
+    prompt_acks, punctual, relay, round_trip, same_flights, sender_holds, short, shorter_path,
+    stream, upon_release,
 };
 use super::evidence::Question;
 use super::lookalikes::Lookalike;
@@ -75,6 +76,7 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
         &flood_share::CHECK,
         &flood_rate::CHECK,
         &flood_overhead::CHECK,
+        &flood_factor::CHECK,
     ])
 }
 

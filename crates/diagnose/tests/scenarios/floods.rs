@@ -1,7 +1,7 @@
 //! When many short segments are a flood, and the cost reported: counted by hand.
 
 use crate::player::{OPEN, Player};
-use tinygram_diagnose::{Facts, Report};
+use tinygram_diagnose::{Facts, Report, Tier};
 use tinygram_stalls::flood::Flood;
 
 /// Sends data of the client: `(gap in milliseconds, bytes)` each.
@@ -19,6 +19,11 @@ fn sent(data: impl IntoIterator<Item = (f64, u32)>) -> Report {
 
 fn floods(data: impl IntoIterator<Item = (f64, u32)>) -> u64 {
     sent(data).summary.floods
+}
+
+/// Floods and remarks.
+fn told(data: impl IntoIterator<Item = (f64, u32)>) -> usize {
+    sent(data).findings.len()
 }
 
 /// `groups` of `members` segments a millisecond apart, with a pause before each group.
@@ -50,7 +55,7 @@ fn only_what_fits_into_one_segment_could_have_shared_it() {
         tally.connections[0].directions[0].clone()
     };
     assert_eq!(pairs(700, 760).segments, 120);
-    let flood = |first, second| floods([(15.0, first), (1.0, second)].repeat(60));
+    let flood = |first, second| told([(15.0, first), (1.0, second)].repeat(60));
     // Each pair's mean payload exceeds the headers, so only tiny segments show the flood.
     assert_eq!((flood(30, 30), flood(30, 1460)), (1, 0));
 }
@@ -73,9 +78,9 @@ fn a_quick_sender_floods_from_forty_segments_a_second() {
 #[test]
 fn half_of_all_segments_must_be_ones_that_could_be_saved() {
     let pairs = groups(60, 2, 10.0, 10);
-    assert_eq!(floods(pairs), 1);
+    assert_eq!(told(pairs), 1);
     // A pair and a single one: one of three could be saved.
-    assert_eq!(floods([(10.0, 10), (10.0, 10), (1.0, 10)].repeat(60)), 0);
+    assert_eq!(told([(10.0, 10), (10.0, 10), (1.0, 10)].repeat(60)), 0);
 }
 
 /// A flood has at most as much payload as headers and framing: 78 bytes by Davids.
@@ -156,4 +161,18 @@ fn the_cost_of_a_flood_is_davids_formula() {
         [1, 153]
     );
     assert!(finding.habit().contains("100 segments of 50 bytes"));
+}
+
+/// Forty-one answers a second of two segments take twice the packets: a remark, which accuses nobody. Of three segments
+/// each they are a flood.
+#[test]
+fn twice_the_packets_is_a_remark() {
+    let answers = |members| sent(groups(60, members, 24.0 - members as f64, 10));
+    let two = answers(2);
+    assert_eq!((two.summary.floods, two.summary.possible), (0, 0));
+    let remarks: Vec<_> = two.findings.iter().map(|f| f.tier).collect();
+    assert_eq!(remarks, [Tier::Possible]);
+    let three = answers(3);
+    assert_eq!(three.summary.floods, 1);
+    assert!(three.findings.iter().all(|f| f.tier == Tier::Certain));
 }

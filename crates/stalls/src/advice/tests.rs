@@ -1,3 +1,5 @@
+use alloc::string::ToString;
+
 use super::*;
 
 #[test]
@@ -183,4 +185,17 @@ fn every_kind_has_advice() {
             assert!(!headline(&case).is_empty(), "{kind}");
         }
     }
+}
+
+/// The route's line works as pasted, and a host that talks with itself gets no advice for Windows.
+#[test]
+fn what_makes_a_receiver_acknowledge_fits_the_host() {
+    let mut case = Case::new(Kind::WriteWriteRead, Side::Client);
+    let text = |case: &Case| Advice::of(case).to_string();
+    assert!(
+        text(&case).contains("ip route change $(ip route show to match PEER | tail -1) quickack 1")
+    );
+    assert!(text(&case).contains("Windows"));
+    case.loopback = true;
+    assert!(!text(&case).contains("Windows") && text(&case).contains("tcp_pingpong_thresh"));
 }

@@ -13,6 +13,8 @@ thresholds! {
     FLOOD_LEAST_PER_SECOND: f64 = 40.0, PerSecond, Origin::Assumed("one for each tick of a 25 ms clock");
     /// Or they come as many for each pause.
     FLOOD_LEAST_PER_RUN: f64 = 4.0, Ratio, Origin::Assumed("a message in five pieces");
+    /// As many times the segments needed, or fewer, are a remark and no flood.
+    FLOOD_LEAST_FACTOR: f64 = 2.0, Ratio, Origin::Assumed("two writes for a message take twice its packets");
     /// What was seen for less time is taken to have lasted this long.
     FLOOD_LEAST_SECONDS: f64 = 0.1, Seconds, Origin::Assumed("rates over less mean nothing");
     /// A flood carries more headers than payload.

@@ -8,6 +8,7 @@ pub(crate) mod corked;
 pub(crate) mod corroborated;
 pub(crate) mod cut_window;
 pub(crate) mod delayed_ack;
+pub(crate) mod flood_factor;
 pub(crate) mod flood_overhead;
 pub(crate) mod flood_rate;
 pub(crate) mod flood_share;
