@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tinygram_diagnose::{Case, Cost, Kind, Side, Tier};
+use tinygram_stalls::{Case, Cost, Kind, Side, Tier};
 
 use crate::event::{Connection, Reason, Release, Timer, Writer};
 use crate::site::CallSite;

@@ -9,7 +9,12 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use tinygram_diagnose::{Cost, Kind, Tier};
+use tinygram_stalls::buffer;
+use tinygram_stalls::flood::Counts;
+use tinygram_stalls::thresholds::{
+    LEAST_ANSWERS_IN, MOST_SEGMENTS_BEFORE, REACTION_NS, SAME_EVENT_NS, TIMER_SEEN_LATE_NS,
+};
+use tinygram_stalls::{Cost, Kind, Tier};
 
 use crate::event::{After, DelayedAck, Event, Hold, LateAck, Reason, Release, Site, Tally, Timer};
 use crate::finding::{Facts, Finding, Part, side};
@@ -135,7 +140,7 @@ impl Judge {
             Event::LateAck(late) => {
                 let sender = (late.connection.remote, late.connection.local);
                 let known = self.senders.get(&sender);
-                if known.is_some_and(|end_ns| (end_ns - late.ack_ns).abs() < SAME_NS) {
+                if known.is_some_and(|end_ns| (end_ns - late.ack_ns).abs() < SAME_EVENT_NS) {
                     return;
                 }
                 self.make_room();
@@ -396,7 +401,7 @@ fn kind(hold: &Hold, late_ns: i64, path_ns: i64) -> Kind {
             let late = late_ns > REACTION_NS.max(path_ns / 2);
             if hold.release == Release::Ack && !late {
                 Kind::NagleRoundTrip
-            } else if hold.behind > hold.connection.mss && hold.behind.is_multiple_of(BUFFER_UNIT) {
+            } else if buffer::tears(hold.behind, hold.connection.mss) {
                 Kind::BufferTearing
             } else {
                 Kind::WriteWriteRead
@@ -406,34 +411,38 @@ fn kind(hold: &Hold, late_ns: i64, path_ns: i64) -> Kind {
 }
 
 impl Flood {
-    /// Applies diagnose's measure of a flood: the data of most segments could have shared another
+    /// Applies the law's measure of a flood: the data of most segments could have shared another
     /// segment, the segments come fast or many for each answer, and they carry more headers than
     /// payload.
     fn finding(&self) -> Option<Finding> {
+        let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let mergeable = self.close.min(self.segments);
-        if mergeable < LEAST_MERGEABLE || mergeable * 2 < self.segments {
-            return None;
-        }
-        let seconds = (self.lasted_ns as f64 / 1e9).max(0.1);
-        let per_run = mergeable as f64 / self.runs.max(1) as f64;
-        if mergeable as f64 / seconds < 40.0 && per_run < 4.0 {
-            return None;
-        }
-        let headers = (DATA_OVERHEAD_OCTETS + ACK_OVERHEAD_OCTETS / 2) * self.segments;
-        if headers < self.bytes {
-            return None;
-        }
-        let needed = self.runs.max(1) + self.bytes / u64::from(self.last.connection.mss.max(1));
-        let saved = self.segments.saturating_sub(needed);
+        let counts = Counts {
+            segments: count(self.segments),
+            short: count(self.segments),
+            bytes: self.bytes,
+            // The kernel's events do not count them: every second segment is acknowledged.
+            acks: count(self.segments / 2),
+            mergeable: count(mergeable),
+            mergeable_bytes: self.bytes * mergeable / self.segments.max(1),
+            runs: count(self.runs),
+            lasted_ns: self.lasted_ns,
+            mss: self.last.connection.mss.max(1),
+            ..Counts::default()
+        };
+        let flood = counts.flood()?;
         Some(Finding {
             kind: Kind::TinygramFlood,
-            tier: Tier::Certain,
+            tier: match flood.accuses() {
+                true => Tier::Certain,
+                false => Tier::Possible,
+            },
             part: Part::Sent,
             side: side(&self.last.connection),
             connection: self.last.connection,
             process: self.last.writer.clone(),
             start_ns: self.start_ns,
-            cost: Cost::segments(saved),
+            cost: Cost::segments(u64::from(flood.saved)),
             facts: Facts::Flood {
                 segments: self.segments,
                 writes: Some(self.writes),
@@ -446,24 +455,6 @@ impl Flood {
     }
 }
 
-/// At least one answer in this many holds makes a conversation; fewer answers are chance.
-const LEAST_ANSWERS_IN: u32 = 8;
-/// The time that a host needs to react, or that a timer may be late.
-const REACTION_NS: i64 = 5_000_000;
-/// An acknowledgment releases held data at once; this allows for a busy host.
-const SAME_NS: i64 = 20_000_000;
-/// Two processors may report the timer and the segment that it released in the other order.
-const TIMER_SEEN_LATE_NS: i64 = 1_000_000;
-/// The sizes of stream buffers are powers of two or small multiples of them; 512 is the smallest in
-/// use.
-const BUFFER_UNIT: u32 = 512;
-/// If more segments are unacknowledged, other acknowledgments come before the last one.
-const MOST_SEGMENTS_BEFORE: u32 = 8;
-const LEAST_MERGEABLE: u64 = 50;
-/// Davids 2000: the octets of a data segment and an acknowledgment on Ethernet, without the
-/// payload.
-const DATA_OVERHEAD_OCTETS: u64 = 78;
-const ACK_OVERHEAD_OCTETS: u64 = 84;
 /// The largest number of connections in memory; each takes about 0.3 kB.
 const MOST_CONNECTIONS: usize = 200_000;
 

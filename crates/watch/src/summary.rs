@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use tinygram_diagnose::{Case, Cost, Kind, Side, Tier};
+use tinygram_stalls::{Case, Cost, Kind, Side, Tier};
 
 use crate::finding::{Facts, Finding, Part};
 use crate::pace::Pace;

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde::Serialize;
-use tinygram_diagnose::Side;
+use tinygram_stalls::Side;
 
 use crate::clock::clock_ns;
 use crate::event::{Connection, Writer};

@@ -25,6 +25,7 @@ mod buffers;
 mod capture;
 mod chance;
 mod floods;
+mod live;
 mod origin;
 mod path;
 mod timers;
@@ -35,6 +36,7 @@ use self::buffers::BUFFERS;
 use self::capture::CAPTURE;
 use self::chance::CHANCE;
 use self::floods::FLOODS;
+use self::live::LIVE;
 use self::path::PATH;
 use self::timers::TIMERS;
 use self::turns::TURNS;
@@ -43,6 +45,7 @@ pub use buffers::*;
 pub use capture::*;
 pub use chance::*;
 pub use floods::*;
+pub use live::*;
 pub use origin::{Origin, Threshold, Unit};
 pub use path::*;
 pub use timers::*;
@@ -50,8 +53,9 @@ pub use turns::*;
 
 /// Returns all thresholds, group by group.
 pub fn all() -> impl Iterator<Item = &'static Threshold> {
-    let groups: [&'static [Threshold]; 8] =
-        [ACKS, TIMERS, PATH, TURNS, CHANCE, BUFFERS, FLOODS, CAPTURE];
+    let groups: [&'static [Threshold]; 9] = [
+        ACKS, TIMERS, PATH, TURNS, CHANCE, BUFFERS, FLOODS, CAPTURE, LIVE,
+    ];
     groups.into_iter().flatten()
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tinygram_diagnose::{Case, Kind, Side, Tier};
+use tinygram_stalls::{Case, Kind, Side, Tier};
 use tinygram_watch::event::{Release, Timer};
 use tinygram_watch::finding::{Facts, Finding, Part};
 use tinygram_watch::judge::Judge;

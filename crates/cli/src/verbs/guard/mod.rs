@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use clap::ValueEnum;
-use tinygram_diagnose::{Advice, Case};
 use tinygram_report::Destination;
+use tinygram_stalls::{Advice, Case};
 use tinygram_watch::kernel::Source;
 use tinygram_watch::kernel::recording::Recording;
 use tinygram_watch::seen::Seen;

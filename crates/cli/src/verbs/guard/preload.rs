@@ -4,8 +4,8 @@
 use std::process::Command;
 
 use tinygram_coalesce::{Policy, Rules};
-use tinygram_diagnose::{Case, Kind, Side};
 use tinygram_preload::settings::{Settings, VARIABLE};
+use tinygram_stalls::{Case, Kind, Side};
 use tinygram_watch::kernel::Lacking;
 use tinygram_watch::site::CallSite;
 

@@ -3,6 +3,9 @@
 //! The results are signs, not proofs; a capture can prove them (`tinygram diagnose`).
 
 use serde::Serialize;
+use tinygram_stalls::thresholds::{
+    ENOUGH_SEGMENTS, LEAST_WAIT_NS, SEVERAL_PER_ANSWER, SMALL_SHARE, WAITING_ROUND_TRIPS,
+};
 
 use super::connection::{Counts, Options};
 
@@ -71,14 +74,14 @@ pub(crate) fn judge(options: Option<&Options>, counts: &Counts) -> Option<Verdic
         }
     }
     let bytes_per_segment = bytes_per_segment?;
-    let small = bytes_per_segment < f64::from(counts.mss) * SMALL;
+    let small = bytes_per_segment < f64::from(counts.mss) * SMALL_SHARE;
     if !small || counts.data_segments_sent < ENOUGH_SEGMENTS {
         return None;
     }
     let nodelay = options?.nodelay;
     let sent = f64::from(counts.data_segments_sent);
     let segments_per_received = sent / f64::from(counts.data_segments_received.max(1));
-    let several = segments_per_received >= SEVERAL;
+    let several = segments_per_received >= SEVERAL_PER_ANSWER;
     if nodelay {
         return several.then_some(Verdict::LooksLikeFlood {
             bytes_per_segment,
@@ -88,23 +91,12 @@ pub(crate) fn judge(options: Option<&Options>, counts: &Counts) -> Option<Verdic
     // The smoothed round trip contains the delayed acknowledgments; the least one does not.
     let busy_ms_per_segment = counts.busy_us as f64 / sent / 1e3;
     let path_ms = f64::from(counts.min_rtt_us) / 1e3;
-    let waits = busy_ms_per_segment > path_ms * ROUND_TRIPS + LEAST_STALL_MS;
+    let waits = busy_ms_per_segment > path_ms * WAITING_ROUND_TRIPS + LEAST_WAIT_NS as f64 / 1e6;
     (several && waits).then_some(Verdict::LooksLikeStall {
         bytes_per_segment,
         busy_ms_per_segment,
     })
 }
-
-/// A share of the MSS: below it, a segment could have carried several times as much.
-const SMALL: f64 = 0.25;
-/// Fewer segments prove nothing.
-const ENOUGH_SEGMENTS: u32 = 16;
-/// Segments per answer; one per message is the optimum.
-const SEVERAL: f64 = 1.5;
-/// How many times the path's own time a segment is on its way, and how many milliseconds more. A
-/// stall of 40 ms spread over an exchange of two or three segments is 13 to 20 ms per segment.
-const ROUND_TRIPS: f64 = 2.0;
-const LEAST_STALL_MS: f64 = 5.0;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! Findings and the summary as JSON, one document a line.
 
 use serde_json::{Value, json};
-use tinygram_diagnose::Advice;
+use tinygram_stalls::Advice;
 use tinygram_watch::event::{Reason, Release};
 use tinygram_watch::finding::{Facts, Finding, Part};
 use tinygram_watch::judge::Excused;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use tinygram_diagnose::{Side, Tier};
+use tinygram_stalls::{Side, Tier};
 use tinygram_watch::event::{Connection, Writer};
 use tinygram_watch::finding::Finding;
 use tinygram_watch::seen::Seen;

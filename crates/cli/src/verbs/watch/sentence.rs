@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tinygram_diagnose::{Kind, Side, Tier};
 use tinygram_stalls::ms;
+use tinygram_stalls::{Kind, Side, Tier};
 use tinygram_watch::event::{Reason, Release};
 use tinygram_watch::finding::{Facts, Finding};
 use tinygram_watch::who::Process;

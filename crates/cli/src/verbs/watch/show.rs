@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use tinygram_diagnose::Tier;
+use tinygram_stalls::Tier;
 use tinygram_watch::finding::Finding;
 use tinygram_watch::who::Process;
 

@@ -1,8 +1,8 @@
 //! The summary as text: a table, and what helps.
 
-use tinygram_diagnose::{Advice, Side};
 use tinygram_report::Ink;
 use tinygram_stalls::ms;
+use tinygram_stalls::{Advice, Side};
 use tinygram_watch::finding::Part;
 use tinygram_watch::summary::{Key, Row, Summary};
 
