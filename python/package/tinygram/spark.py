@@ -8,12 +8,17 @@ The tables and their columns are described in docs/tables.md:
 
 | table | one task reads | options |
 |---|---|---|
-| findings, connections, ruled_out, verdict, errors | a capture, or the files of one ring buffer | host, port, kind, from_s, to_s, connection_limit, finding_limit |
+| findings, connections, ruled_out, verdict, errors | several small captures, or a large one, or the files of one ring buffer | host, port, kind, from_s, to_s, connection_limit, finding_limit |
 | responses | a range of a log | range_bytes |
 | naglemark | one medium with one pair of buffers, for each policy that is named | those of `tinygram.naglemark` |
 
 Commas separate several values of an option. Paths are local, or on any file system that fsspec knows; files
-are streamed. A capture that cannot be read becomes a row of `errors` and never fails a job.
+are streamed. A local path must lead to the same file on every executor; a relative one counts from the folder in
+which the driver was started.
+
+What is wrong with a capture's own format is data: a row of `errors`, and one of `verdict`. What the system or the
+network denies (a file that has gone, a lost connection, an I/O error) fails the task, so that Spark tries again and
+no row is missing in silence.
 """
 
 from __future__ import annotations
@@ -21,9 +26,12 @@ from __future__ import annotations
 import glob
 import inspect
 import itertools
+import json
 import os
+import stat
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +55,7 @@ from pyspark.sql.types import StructType
 
 import tinygram
 from tinygram import Prevalence, Table, _native
-from tinygram._sources import check, fsspec_of, is_remote, opened, reading, to_read
+from tinygram._sources import check, fsspec_of, is_remote, opened, reading
 from tinygram._typed import REPEATED, typed
 
 if TYPE_CHECKING:
@@ -100,6 +108,9 @@ _AXES = {
 _RANGE_BYTES = 128 << 20
 #: How much of a log is read at a time.
 _LINES_BYTES = 1 << 20
+#: The most bytes and files of small captures that one task reads.
+_BUNDLE_BYTES = 64 << 20
+_BUNDLE_FILES = 64
 #: A capture without frames, on which options are checked before the job starts.
 _NOTHING = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
 
@@ -175,13 +186,15 @@ class Asked:
     """The parsed options."""
 
     table: str
-    path: str
+    paths: tuple[str, ...]
     options: dict[str, str]
 
     @classmethod
     def of(cls, given: Any) -> Asked:
         options = {name.lower(): str(value) for name, value in dict(given).items()}
+        # Spark gives one path as such, and several as a list in JSON.
         path = options.pop("path", "")
+        paths = tuple(json.loads(options.pop("paths", "[]"))) or ((path,) if path else ())
         table = options.pop("table", "findings")
         if table not in TABLES:
             raise ValueError(f"no table {table!r} (accepted: {', '.join(TABLES)})")
@@ -190,11 +203,11 @@ class Asked:
             if name not in accepted:
                 known = ", ".join(("table", *accepted))
                 raise ValueError(f"no option {name!r} for the table {table} (accepted: {known})")
-        if table == "naglemark" and path:
+        if table == "naglemark" and paths:
             raise ValueError("the table naglemark is of no file (accepted: load without a path)")
-        if table != "naglemark" and not path:
+        if table != "naglemark" and not paths:
             raise ValueError(f"the table {table} is of files (accepted: load with a path or a pattern)")
-        return cls(table, path, options)
+        return cls(table, paths, options)
 
     def try_out(self) -> None:
         """Refuses options that can be refused before the job starts."""
@@ -205,8 +218,11 @@ class Asked:
             _native.tables(replace(self, options={**self.options, **quick}).typed(), [])
         else:
             self.range_bytes()
-        if self.path:
-            listed(self.path)
+        self.files()
+
+    def files(self) -> list[str]:
+        """Returns the files that the paths name, each once."""
+        return list(dict.fromkeys(name for path in self.paths for name in listed(path)))
 
     def schema(self) -> StructType:
         return from_arrow_schema(pa.schema(_native.empty(self.table)))
@@ -226,10 +242,10 @@ class Asked:
 
     def parts(self) -> list[Part]:
         if self.table in CAPTURES:
-            return [Captures(names) for names in _native.streams(listed(self.path))]
+            return bundled(_native.streams(self.files()))
         if self.table == "responses":
             size = self.range_bytes()
-            return [part for log in listed(self.path) for part in ranges(log, size)]
+            return [part for log in self.files() for part in ranges(log, size)]
         axes = {name: self.options.get(name, usual).split(",") for name, usual in _AXES.items()}
         if "policy" in self.options:
             axes["policy"] = self.options["policy"].split(",")
@@ -268,33 +284,131 @@ class Part(InputPartition):
 
 
 class Captures(Part):
-    """A capture, or the files of one ring buffer."""
+    """Some captures, each a file or the files of one ring buffer."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = list(names)
+    def __init__(self, streams: Sequence[Sequence[str]]) -> None:
+        self.streams = [list(names) for names in streams]
 
     def rows(self, asked: Asked) -> pa.Table:
-        of_errors = asked.table == "errors"
-        try:
-            sources = [(name, to_read(name)) for name in self.names]
-            tables, _ = _native.tables([*asked.typed(), _table(asked.table)], sources)
-        except (ValueError, OSError) as error:
-            rows = [(self.name(), str(error), 0)] if of_errors else []
-            return _rows(asked.table, rows)
-        [(_, table)] = tables
-        found = pa.table(table)
-        if not of_errors:
-            return found
-        rows = [
-            (row["capture"], f"{row['capture']} {row['incomplete']}", row["frames"])
-            for row in found.to_pylist()
-            if row["incomplete"] is not None
-        ]
-        return _rows("errors", rows)
+        return pa.concat_tables([_of_capture(asked, names) for names in self.streams])
 
-    def name(self) -> str:
-        first, last = self.names[0], self.names[-1]
-        return first if first == last else f"{first} to {last}"
+
+def _of_capture(asked: Asked, names: Sequence[str]) -> pa.Table:
+    """Returns the rows of one capture.
+
+    Raises what the system said when a file could not be opened or read to its end.
+    """
+    files = [Watched(name) for name in names]
+    try:
+        sources = [(file.name, file.open) for file in files]
+        tables, _ = _native.tables([*asked.typed(), _table(asked.table)], sources)
+    except ValueError as error:
+        _raise_what_was_denied(files)
+        return _unreadable(asked.table, names, str(error))
+    except OSError:
+        _raise_what_was_denied(files)
+        raise
+    _raise_what_was_denied(files)
+    [(_, table)] = tables
+    found = pa.table(table)
+    if asked.table != "errors":
+        return found
+    rows = [
+        (row["capture"], f"{row['capture']} {row['incomplete']}", row["frames"])
+        for row in found.to_pylist()
+        if row["incomplete"] is not None
+    ]
+    return _rows("errors", rows)
+
+
+def _raise_what_was_denied(files: Sequence[Watched]) -> None:
+    for file in files:
+        if file.denied is not None:
+            raise file.denied
+
+
+def _unreadable(table: str, names: Sequence[str], error: str) -> pa.Table:
+    """Returns the rows of what is not a capture: one in `errors` and in `verdict`."""
+    first, last = names[0], names[-1]
+    name = first if first == last else f"{first} to {last}"
+    if table == "errors":
+        return _rows("errors", [(name, error, 0)])
+    if table != "verdict":
+        return _rows(table, [])
+    told = {"capture": name, "result": "cannot-tell", "obstacles": ["not-a-capture"], "remedies": [], "incomplete": error}
+    schema = pa.schema(_native.empty("verdict"))
+    usual = [None if each.nullable else 0 for each in schema]
+    return _rows("verdict", [tuple(told.get(each.name, other) for each, other in zip(schema, usual))])
+
+
+def bundled(streams: Sequence[Sequence[str]]) -> list[Part]:
+    """Returns the captures in bundles of neighbours: a task for each small capture costs more than reading it."""
+    parts: list[Part] = []
+    bundle: list[Sequence[str]] = []
+    left = _BUNDLE_BYTES
+    for names in streams:
+        size = sum(map(_size, names))
+        if bundle and (size > left or len(bundle) == _BUNDLE_FILES):
+            parts.append(Captures(bundle))
+            bundle, left = [], _BUNDLE_BYTES
+        bundle.append(names)
+        left -= size
+    return [*parts, Captures(bundle)] if bundle else parts
+
+
+def _size(name: str) -> int:
+    """Returns a file's size; more than a bundle's where it is not known."""
+    if is_remote(name):
+        with reading(name):
+            return fsspec_of(name).size(name) or _BUNDLE_BYTES + 1
+    try:
+        found = os.stat(name)
+    except OSError:
+        # The task says what is wrong with it.
+        return _BUNDLE_BYTES + 1
+    return found.st_size if stat.S_ISREG(found.st_mode) else _BUNDLE_BYTES + 1
+
+
+class Watched:
+    """A file to read, and what the system said when it could not be read."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.denied: Exception | None = None
+        self.file: Any = None
+        self.count = 0
+
+    def open(self) -> Watched:
+        with self.remembering():
+            self.file = opened(self.name)
+        return self
+
+    def read(self, size: int) -> bytes:
+        with self.remembering():
+            chunk = bytes(self.file.read(size))
+            self.count += len(chunk)
+            whole = getattr(self.file, "size", None)
+            # A server that closes the connection early may look like the end of the file.
+            if not chunk and isinstance(whole, int) and self.count < whole:
+                raise OSError(f"reading {self.name}: ended after {self.count} of {whole} bytes")
+            return chunk
+
+    def seek(self, to: int) -> None:
+        with self.remembering():
+            self.file.seek(to)
+            self.count = to
+
+    def close(self) -> None:
+        self.file.close()
+
+    @contextmanager
+    def remembering(self) -> Iterator[None]:
+        try:
+            with reading(self.name):
+                yield
+        except Exception as error:
+            self.denied = error
+            raise
 
 
 class Range(Part):
@@ -304,9 +418,13 @@ class Range(Part):
         self.log, self.start, self.end = log, start, end
 
     def rows(self, asked: Asked) -> pa.Table:
-        tables, _ = _native.responses(
-            self.log, self.start, lambda: Lines(opened(self.log), self.start, self.end)
-        )
+        file = Watched(self.log)
+        try:
+            tables, _ = _native.responses(
+                self.log, self.start, lambda: Lines(file.open(), self.start, self.end)
+            )
+        finally:
+            _raise_what_was_denied([file])
         return pa.table(dict(tables)["responses"])
 
 
@@ -449,6 +567,9 @@ def ranges(log: str, size: int) -> list[Range]:
 def listed(path: str) -> list[str]:
     """Returns the files that a path or a pattern names, the files of ring buffers in their order."""
     path = path.removeprefix("file://")
+    if not is_remote(path):
+        # An executor has a working folder of its own.
+        path = os.path.abspath(path)
     if is_remote(path):
         file_system = fsspec_of(path)
         with reading(path):
