@@ -5,6 +5,8 @@
 
 use std::fs;
 use std::io::{self, Write};
+#[cfg(unix)]
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
@@ -13,8 +15,9 @@ use tempfile::{Builder, NamedTempFile};
 #[derive(Debug)]
 pub struct Destination {
     path: PathBuf,
-    /// Whether to write in place: devices, pipes and sockets would be destroyed by replacing them.
-    in_place: bool,
+    /// What is written in place, already open: devices, pipes and sockets would be destroyed by
+    /// replacing them, and who reads a pipe takes its closing for the end.
+    in_place: Option<fs::File>,
 }
 
 impl Destination {
@@ -22,16 +25,17 @@ impl Destination {
     ///
     /// # Errors
     /// Whatever prevents writing the file: a missing or read-only directory, a directory in its
-    /// place, a read-only file.
+    /// place, a read-only file, a named pipe that nobody reads.
     pub fn open(path: &Path) -> io::Result<Self> {
         let in_place = match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            Ok(meta) => {
+            Ok(meta) if meta.is_file() => {
                 // Renaming would bypass a read-only file's protection.
                 fs::OpenOptions::new().append(true).open(path)?;
-                !meta.is_file()
+                None
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Ok(_) => Some(in_place(path)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
         let destination = Self {
@@ -39,7 +43,7 @@ impl Destination {
             path: fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
             in_place,
         };
-        if !in_place {
+        if destination.in_place.is_none() {
             stage(destination.directory()?)?;
         }
         Ok(destination)
@@ -59,8 +63,7 @@ impl Destination {
     /// # Errors
     /// Those of [`Destination::write`], and those of `fill`.
     pub fn fill(self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        if self.in_place {
-            let file = fs::OpenOptions::new().write(true).open(&self.path)?;
+        if let Some(file) = self.in_place {
             let mut buffered = io::BufWriter::new(file);
             fill(&mut buffered)?;
             return buffered.flush();
@@ -126,6 +129,36 @@ impl Folder {
     }
 }
 
+/// Opens a device, pipe or socket for writing. The open of a named pipe that nobody reads would wait
+/// for a reader; it is refused.
+#[cfg(unix)]
+fn in_place(path: &Path) -> io::Result<fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let opened = fs::OpenOptions::new()
+        .append(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path);
+    let file = opened.map_err(|error| match error.raw_os_error() {
+        Some(libc::ENXIO) => io::Error::other("nobody reads this pipe; start its reader first"),
+        _ => error,
+    })?;
+    // From here on a write waits for its reader.
+    // SAFETY: the flags of a descriptor of our own.
+    let cleared = unsafe {
+        let flags = libc::fcntl(file.as_raw_fd(), libc::F_GETFL);
+        libc::fcntl(file.as_raw_fd(), libc::F_SETFL, flags & !libc::O_NONBLOCK)
+    };
+    match cleared {
+        0 => Ok(file),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(not(unix))]
+fn in_place(path: &Path) -> io::Result<fs::File> {
+    fs::OpenOptions::new().append(true).open(path)
+}
+
 /// Creates a hidden file in `directory` that is removed unless it is renamed.
 fn stage(directory: &Path) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
@@ -142,6 +175,42 @@ fn stage(directory: &Path) -> io::Result<NamedTempFile> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn pipe(directory: &Path) -> PathBuf {
+        let path = directory.join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        path
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_that_nobody_reads_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let refused = Destination::open(&pipe(directory.path())).unwrap_err();
+        assert!(refused.to_string().contains("nobody reads"), "{refused}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn whoever_reads_a_pipe_gets_everything() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = pipe(directory.path());
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || fs::read(path).unwrap()
+        });
+        let destination = loop {
+            match Destination::open(&path) {
+                Ok(destination) => break destination,
+                Err(_) => std::thread::yield_now(),
+            }
+        };
+        // More than a pipe holds at once.
+        let contents = vec![7; 1 << 20];
+        destination.write(&contents).unwrap();
+        assert_eq!(reader.join().unwrap().len(), contents.len());
+    }
 
     fn names(directory: &Path) -> Vec<String> {
         let mut names: Vec<_> = fs::read_dir(directory)
