@@ -52,7 +52,7 @@ fn config(sizes: &Sizes) -> Config {
             policy: AckPolicy::BytesConsumed,
             // "200ms delayed ACK" (section 3.0): BSD's fast timer.
             timer: AckTimer::Cyclic {
-                period: Duration::from_millis(200),
+                period: AckTimer::BSD_TICK,
                 phase: Duration::ZERO,
                 slow: None,
             },

@@ -47,7 +47,7 @@ fn config(sizes: &Sizes) -> Config {
             // "These 200 ms spaced timer generated acknowledgments are independent of the point of
             // time of connection set-up or the last segment reception" (section 2.2).
             timer: AckTimer::Cyclic {
-                period: Duration::from_millis(200),
+                period: AckTimer::BSD_TICK,
                 phase: Duration::ZERO,
                 slow: None,
             },

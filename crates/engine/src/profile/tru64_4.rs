@@ -48,7 +48,7 @@ fn config(sizes: &Sizes) -> Config {
             mss: sizes.mss,
             policy: AckPolicy::BytesConsumed,
             timer: AckTimer::Cyclic {
-                period: Duration::from_millis(200),
+                period: AckTimer::BSD_TICK,
                 phase: Duration::ZERO,
                 slow: None,
             },

@@ -49,7 +49,7 @@ fn config(sizes: &Sizes) -> Config {
             // "200ms delayed ACK" (section 3.0); a tick of this length gives the five requests per
             // second.
             timer: AckTimer::Cyclic {
-                period: Duration::from_millis(200),
+                period: AckTimer::BSD_TICK,
                 phase: Duration::ZERO,
                 slow: None,
             },

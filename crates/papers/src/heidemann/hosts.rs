@@ -28,8 +28,6 @@ pub(super) const BODIES: [u64; 3] = [6651, 3883, 1866];
 /// The sizes of the requests, in octets: 52 in Figures 2 and 4, and 58 for the next one in Figure
 /// 4.
 const REQUESTS: [u64; 3] = [52, 58, 58];
-/// The period of BSD's fast timer.
-pub(super) const TICK: Duration = Duration::from_millis(200);
 
 /// The times that the programs take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +50,7 @@ pub(super) const PACE: Pace = Pace {
     service: Duration::from_micros(2080),
 };
 
-/// Returns the rules of one end, whose first tick of [`TICK`] falls after `first_tick`.
+/// Returns the rules of one end, whose first tick of [`AckTimer::BSD_TICK`] falls after `first_tick`.
 pub(super) fn end(mss: u16, first_tick: Duration) -> Config {
     let mut config = (Profile::SUNOS_4_1.config)(&Sizes {
         mss,
@@ -60,7 +58,7 @@ pub(super) fn end(mss: u16, first_tick: Duration) -> Config {
         receive_buffer: WINDOW,
     });
     config.receiver.timer = AckTimer::Cyclic {
-        period: TICK,
+        period: AckTimer::BSD_TICK,
         phase: first_tick,
         slow: None,
     };

@@ -1,12 +1,13 @@
 //! What each rule does with an open window after the user has read for a while (section 2.4):
 //! latency and bursts over a wide-area path.
 
+use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::medium::{Frame, Medium, PointToPoint, Side, Wire};
 use tinygram_sim::observer;
 
-use super::hosts::{self, Fixes, Over, PACE, TICK};
+use super::hosts::{self, Fixes, Over, PACE};
 use super::transaction::{Setting, fetched};
 use crate::experiment::{
     Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series,
@@ -249,7 +250,8 @@ fn longest(runs: &[Restarted]) -> u64 {
 impl Path {
     /// Returns a run for each length of the pause; the client's tick falls differently each time.
     fn restarts(&self, rule: IdleRestart, pause: Duration) -> Vec<Restarted> {
-        let lengths = (0..LENGTHS).map(|n| Duration::from_nanos(n * TICK.as_nanos() / LENGTHS));
+        let lengths =
+            (0..LENGTHS).map(|n| Duration::from_nanos(n * AckTimer::BSD_TICK.as_nanos() / LENGTHS));
         lengths
             .map(|longer| self.restart(rule, pause + longer))
             .collect()

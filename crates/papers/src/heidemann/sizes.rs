@@ -3,7 +3,7 @@
 use tinygram_engine::Duration;
 use tinygram_engine::receiver::ack_policy::AckTimer;
 
-use super::hosts::{self, Fixes, HEADERS, MSS, Over, PACE, TICK};
+use super::hosts::{self, Fixes, HEADERS, MSS, Over, PACE};
 use super::transaction::Problem;
 use crate::experiment::{Class, Effort, Layout, Mark, Outcome, Plot, Row, Series};
 use crate::value::{Tolerance, Value};
@@ -157,7 +157,7 @@ fn problems(fixes: Fixes, window: Window, size: u64, seed: u64) -> Vec<Problem> 
     let never = [Duration::ZERO; 2];
     let mut setting = hosts::setting(documents, Over::PHttp, fixes, PACE, never, seed);
     let [client, server] = &mut setting.ends;
-    client.receiver.timer = AckTimer::PerConnection(TICK);
+    client.receiver.timer = AckTimer::PerConnection(AckTimer::BSD_TICK);
     if window == Window::Open {
         server.sender.initial_cwnd = hosts::WINDOW;
     }

@@ -1,9 +1,10 @@
 //! Table 1: a hundred consecutive transactions, in four ways.
 
+use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::dice::{Dice, Purpose};
 
-use super::hosts::{self, Fixes, MSS, Over, PACE, TICK};
+use super::hosts::{self, Fixes, MSS, Over, PACE};
 use super::published::{Retrieval, TABLE_1};
 use super::transaction::Stall;
 use crate::experiment::{Class, Effort, Layout, Outcome, Row};
@@ -235,7 +236,7 @@ impl Measured {
 /// next one only through the time, which sets the state of the two hosts' clocks.
 pub(super) fn measure(over: Over, fixes: Fixes, seed: u64) -> Measured {
     let mut dice = Dice::new(seed, Purpose::Phase);
-    let mut phase = || Duration::from_micros(dice.below(TICK.as_nanos() / 1000));
+    let mut phase = || Duration::from_micros(dice.below(AckTimer::BSD_TICK.as_nanos() / 1000));
     let phases = [phase(), phase()];
     let mut since_boot = Duration::ZERO;
     let mut measured = Measured {
@@ -257,6 +258,6 @@ pub(super) fn measure(over: Over, fixes: Fixes, seed: u64) -> Measured {
 
 /// Returns the first tick in a run that begins this long after ticks of this phase began.
 fn first_tick(phase: Duration, begins: Duration) -> Duration {
-    let tick = TICK.as_nanos();
+    let tick = AckTimer::BSD_TICK.as_nanos();
     Duration::from_nanos((phase.as_nanos() + tick - begins.as_nanos() % tick) % tick)
 }

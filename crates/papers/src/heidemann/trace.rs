@@ -1,10 +1,11 @@
 //! Figures 2 and 4, line by line, and the sequence-number plots of Figures 1 and 3.
 
+use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::{Duration, Flags, Instant};
 use tinygram_sim::medium::{Frame, Side};
 use tinygram_sim::workload::http::Document;
 
-use super::hosts::{self, Fixes, HEADERS, Over, PACE, Pace, TICK};
+use super::hosts::{self, Fixes, HEADERS, Over, PACE, Pace};
 use super::published::{FIGURE_2, FIGURE_4, Line};
 use super::transaction::Transaction;
 use crate::experiment::{
@@ -182,7 +183,7 @@ impl Figure {
         };
         // Nothing before the first line depends on the ticks, as long as none falls there.
         let early = begins(&self.run([Duration::ZERO; 2]));
-        let tick = TICK.as_nanos();
+        let tick = AckTimer::BSD_TICK.as_nanos();
         let transaction = self.run(self.ticks.map(|after| {
             Duration::from_nanos((early + after).since(Instant::ZERO).as_nanos() % tick)
         }));
@@ -215,7 +216,8 @@ impl Figure {
     /// Returns the segments of runs with other phases of the clocks, as the figure would print
     /// them.
     fn at_other_phases(&self) -> Vec<Vec<String>> {
-        let phases = (0..PHASES).map(|n| Duration::from_nanos(n * TICK.as_nanos() / PHASES));
+        let phases =
+            (0..PHASES).map(|n| Duration::from_nanos(n * AckTimer::BSD_TICK.as_nanos() / PHASES));
         let both = phases
             .clone()
             .flat_map(|client| phases.clone().map(move |server| [client, server]));

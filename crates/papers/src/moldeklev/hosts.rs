@@ -17,8 +17,6 @@ pub const ETHERNET_MSS: u16 = 1460;
 pub const CALL: u64 = 8192;
 /// "TCP transfer 16 Mbytes" (section 3).
 pub const TRANSFER: u64 = 16 << 20;
-/// "Explicit acknowledgments are cyclically generated every 200 ms" (section 2.2).
-pub const TICK: Duration = Duration::from_millis(200);
 
 /// The rules on which every experiment rests.
 pub const RULES: &[&str] = &[

@@ -1,9 +1,10 @@
 //! Figures 5 (a) and 6 (a) and the appendix: the text's statements about the transfers behind them.
 
+use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::medium::{Frame, Side};
 
-use super::hosts::{RULES, TICK, parameters};
+use super::hosts::{RULES, parameters};
 use super::walk::frames;
 use crate::experiment::{Class, Effort, Mark, Outcome, Plot, Row, Series};
 use crate::standard::Standard;
@@ -28,7 +29,7 @@ pub(super) fn run(_: &Effort) -> Outcome {
     let stop_and_go = frames(FIGURE_5, Duration::from_millis(50), WATCHED);
     let late = frames(FIGURE_6, Duration::from_millis(150), WATCHED);
     let deadlocks: Vec<Deadlock> = (0..PHASES)
-        .map(|n| Duration::from_nanos(n * TICK.as_nanos() / PHASES))
+        .map(|n| Duration::from_nanos(n * AckTimer::BSD_TICK.as_nanos() / PHASES))
         .map(|phase| Deadlock::of(&frames(FIGURE_6, phase, WATCHED), phase))
         .collect();
     let mut rows = of_figure_5(&stop_and_go);
@@ -139,7 +140,7 @@ fn of_the_appendix(sent: &[(Side, Frame)], deadlocks: &[Deadlock]) -> Vec<Row> {
         .map(|pair| ms(pair[1], pair[0]))
         .collect();
     let round = mean(&apart);
-    let tick_ms = TICK.as_nanos() as f64 / 1e6;
+    let tick_ms = AckTimer::BSD_TICK.as_nanos() as f64 / 1e6;
     let shift = (tick_ms - (tick_ms / round).round() * round).abs();
     let most_acks = deadlocks.iter().map(|it| it.ticks).max().unwrap_or(0);
     let acked = u64::from(FULL) + 4096;
@@ -218,7 +219,7 @@ impl Deadlock {
         let since_the_first = after.as_nanos().saturating_sub(phase.as_nanos());
         Self {
             after_ms: after.as_millis_f64(),
-            ticks: 1 + since_the_first / TICK.as_nanos(),
+            ticks: 1 + since_the_first / AckTimer::BSD_TICK.as_nanos(),
             left: data(sent).last().map_or(0, |frame| frame.segment.len),
         }
     }
@@ -261,7 +262,7 @@ fn outstanding(title: &str, sent: &[(Side, Frame)]) -> Plot {
 
 /// Returns this many octets per tick in kbyte (1024 octets) per second.
 fn kbyte_per_s(octets: u64) -> f64 {
-    octets as f64 / 1024.0 / (TICK.as_nanos() as f64 / 1e9)
+    octets as f64 / 1024.0 / (AckTimer::BSD_TICK.as_nanos() as f64 / 1e9)
 }
 
 fn percent(octets: u64, of: u64) -> Value {

@@ -34,6 +34,10 @@ pub struct SlowTick {
 }
 
 impl AckTimer {
+    /// The time between two ticks of BSD's fast timer (TCP_FASTTIMO; Moldeklev & Gunningberg, section 2.2:
+    /// "cyclically generated every 200 ms").
+    pub const BSD_TICK: Duration = Duration::from_millis(200);
+
     /// Returns whether the timer runs freely.
     #[must_use]
     #[inline]
