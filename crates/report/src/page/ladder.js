@@ -1,7 +1,10 @@
-// A ladder as a table: the time, and each segment on its way from one end to the other. Where nothing moves
-// for long, a line says so.
+// A ladder as a table: the time, and each segment on its way from one end to the other. Its axis is time: the
+// room between two segments is as high as the time between them is long, besides the line that a segment's text
+// needs. Where nothing moves for long, the room says so.
 
 const LONG = 0.15; // of the whole exchange
+const HEIGHT = 300; // of the whole time, in pixels
+const SEEN = 2; // pixels; a shorter time has no room of its own
 
 const LEFT_OUT = 2; // in place of who sent it
 
@@ -15,7 +18,12 @@ function ladderTable({ title, ends, steps }) {
     const row = element("tr", {}, element("th", { scope: "row" }, at.toFixed(3)), cell);
     const before = steps[step - 1];
     const wait = before && before[1] !== LEFT_OUT ? at - before[0] : 0;
-    return wait > whole * LONG ? [aside(`${number.format(wait)} ms in which nothing moves`, "idle"), row] : [row];
+    const height = whole > 0 ? (wait / whole) * HEIGHT : 0;
+    if (height < SEEN) return [row];
+    const idle = wait > whole * LONG;
+    const room = aside(idle ? `${number.format(wait)} ms in which nothing moves` : "", idle ? "idle" : "room");
+    room.style.height = `${height}px`;
+    return [room, row];
   });
   const heads = ["ms", ...ends].map((head, at) => element("th", { scope: "col", class: ["", "", "right"][at] }, head));
   const table = element("table", { class: "ladder" }, element("caption", {}, title),
