@@ -21,6 +21,8 @@ pub(crate) enum Done {
     Found,
     /// Exit code 3: done, but no conclusion is possible.
     Unknown,
+    /// Exit code 2: done but for a part of the input, which could not be read and was named.
+    Partly,
 }
 
 /// The reason why a verb could not do its work.
@@ -66,6 +68,7 @@ pub(crate) fn code(outcome: Result<Done, Failure>) -> u8 {
         Ok(Done::Well) => 0,
         Ok(Done::Found) => 1,
         Ok(Done::Unknown) => 3,
+        Ok(Done::Partly) => 2,
         Err(Failure::Typed(error)) if !error.use_stderr() => {
             // Help and version are results, so a reader that has closed the pipe is no failure.
             let _ = error.print();
@@ -87,6 +90,11 @@ pub(crate) fn code(outcome: Result<Done, Failure>) -> u8 {
 }
 
 impl Failure {
+    /// Prints the line, because other work goes on.
+    pub(crate) fn say(&self) {
+        crate::terminal::remark(&format!("tinygram: {}", self.line()));
+    }
+
     /// Returns in one line what was wrong and what is accepted.
     pub(crate) fn line(&self) -> String {
         match self {

@@ -90,20 +90,44 @@ impl Input {
                 inputs.push(Self::Stdin);
                 continue;
             }
-            let failure = |error| Failure::Io {
-                doing: format!("reading {}", path.display()),
-                error,
-            };
-            if std::fs::metadata(path).map_err(failure)?.is_dir() {
-                return Err(Failure::Input(format!(
-                    "{} is a folder (accepted: {accepted}, or - for standard input)",
-                    path.display()
-                )));
-            }
+            check(path, accepted)?;
             inputs.push(Self::File(path.clone()));
         }
         Ok(inputs)
     }
+
+    /// As [`Input::all`], but what cannot be read of several is returned beside the rest.
+    pub(crate) fn readable(typed: &[PathBuf], accepted: &str) -> Result<Readable, Failure> {
+        if typed.len() < 2 {
+            return Ok((Self::all(typed, accepted)?, Vec::new()));
+        }
+        let (mut sound, mut unread) = (Vec::new(), Vec::new());
+        for path in typed {
+            match check(path, accepted) {
+                Err(failure) if path.as_os_str() != "-" => unread.push(failure),
+                _ => sound.push(path.clone()),
+            }
+        }
+        Ok((Self::all(&sound, accepted)?, unread))
+    }
+}
+
+/// The inputs that can be read, and why others cannot.
+pub(crate) type Readable = (Vec<Input>, Vec<Failure>);
+
+/// Refuses what is not there, or is a folder.
+fn check(path: &Path, accepted: &str) -> Result<(), Failure> {
+    let failure = |error| Failure::Io {
+        doing: format!("reading {}", path.display()),
+        error,
+    };
+    if std::fs::metadata(path).map_err(failure)?.is_dir() {
+        return Err(Failure::Input(format!(
+            "{} is a folder (accepted: {accepted}, or - for standard input)",
+            path.display()
+        )));
+    }
+    Ok(())
 }
 
 /// Refuses to write to one of the files that are `read`, each of which is a `kind`.

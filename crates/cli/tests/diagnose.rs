@@ -172,6 +172,58 @@ fn unusable_input_is_one_line_and_code_2() {
     }
 }
 
+/// A dangling link, a folder and rubbish among captures: each is named, and the rest is done.
+#[test]
+fn what_cannot_be_read_of_several_is_named_and_the_rest_is_done() {
+    let rubbish = scratch("rubbish-among-others");
+    std::fs::write(&rubbish, "no capture at all").unwrap();
+    let (missing, folder) = (scratch("missing"), scratch("."));
+    let sound = corpus("wwr-client.pcap");
+    let alone = diagnose(&[], &[&sound]);
+    let output = diagnose(&[], &[&missing, &sound, &folder, &rubbish]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(text(&output.stdout), text(&alone.stdout));
+    let said = text(&output.stderr);
+    for (name, why) in [
+        (&missing, "No such file"),
+        (&folder, "is a folder"),
+        (&rubbish, "is not a capture"),
+    ] {
+        let name = name.display().to_string();
+        let mut lines = said.lines();
+        assert!(
+            lines.any(|line| line.contains(&name) && line.contains(why)),
+            "{said}"
+        );
+    }
+    // A condition that holds counts more.
+    let found = diagnose(&["--fail-on", "stalls>0"], &[&missing, &sound]);
+    assert_eq!(found.status.code(), Some(1));
+    // If nothing can be read, nothing is shown.
+    let none = diagnose(&[], &[&missing, &rubbish]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(none.stdout.is_empty());
+    assert_eq!(text(&none.stderr).lines().count(), 2);
+}
+
+#[test]
+fn captures_that_cannot_tell_for_one_reason_are_one_line() {
+    let one_way = without(&corpus("wwr-client.pcap"), 2);
+    let captures: Vec<_> = (0..5)
+        .map(|number| {
+            let path = scratch(&format!("one-way-{number}.pcap"));
+            std::fs::write(&path, &one_way).unwrap();
+            path
+        })
+        .collect();
+    let captures: Vec<_> = captures.iter().map(PathBuf::as_path).collect();
+    let output = diagnose(&[], &captures);
+    let said = text(&output.stdout);
+    assert_eq!(said.matches("Cannot tell").count(), 1, "{said}");
+    assert!(said.contains("and 4 other captures"), "{said}");
+    assert_eq!(output.status.code(), Some(3));
+}
+
 #[test]
 fn a_cut_capture_is_reported_up_to_the_cut() {
     let whole = std::fs::read(corpus("wwr-client.pcap")).unwrap();

@@ -22,13 +22,17 @@ pub(crate) fn run(args: Args) -> Result<Done, Failure> {
     }
     let plan = plan::Plan::of(args)?;
     let mut told = show::terminal::Told::default();
+    plan.unread.iter().for_each(Failure::say);
     let results = results::Results::of(&plan, &mut |so_far| told.tell(so_far))?;
-    // A finding counts more than what cannot be told.
+    results.unread.iter().for_each(Failure::say);
+    let partly = !plan.unread.is_empty() || !results.unread.is_empty();
+    // A finding counts more than what could not be read, and that more than what cannot be told.
     let done = match (
         plan.fail_on.iter().any(|it| results.meets(it)),
         results.untold().next().is_some(),
     ) {
         (true, _) => Done::Found,
+        (false, _) if partly => Done::Partly,
         (false, true) => Done::Unknown,
         (false, false) => Done::Well,
     };
@@ -55,7 +59,12 @@ pub(crate) fn tables(mut args: Args, given: Vec<Given>) -> Result<Vec<Rows>, Fai
     let mut plan = plan::Plan::of(args)?;
     plan.inputs.extend(given.into_iter().map(Input::from));
     plan.parameters.listed_limit = plan.parameters.connection_limit;
-    let results = results::Results::of(&plan, &mut |_| Ok(()))?;
+    let mut results = results::Results::of(&plan, &mut |_| Ok(()))?;
+    // An embedding program has no exit code to see beside its rows.
+    plan.unread.append(&mut results.unread);
+    if let Some(failure) = plan.unread.pop() {
+        return Err(failure);
+    }
     Ok(match only {
         Some(name) => vec![show::tables::of(name.table(), &results)],
         None => show::tables::all(&results),

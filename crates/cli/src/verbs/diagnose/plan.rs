@@ -15,6 +15,8 @@ use crate::shown;
 
 pub(super) struct Plan {
     pub(super) inputs: Vec<Input>,
+    /// Why captures that were named besides cannot be read.
+    pub(super) unread: Vec<Failure>,
     pub(super) format: Format,
     /// The table that is written if the format has rows.
     pub(super) table: &'static Table,
@@ -43,7 +45,13 @@ impl Plan {
         ])?;
         let mut captures = args.captures;
         captures.extend(args.read);
-        let inputs = Input::all(&captures, "capture files")?;
+        let (inputs, mut unread) = Input::readable(&captures, "capture files")?;
+        if inputs.is_empty()
+            && let Some(first) = unread.pop()
+        {
+            unread.iter().for_each(Failure::say);
+            return Err(first);
+        }
         let filter = Filter {
             hosts: args.host,
             ports: args.port,
@@ -85,6 +93,7 @@ impl Plan {
         }
         Ok(Self {
             inputs,
+            unread,
             format,
             table: args.table.map_or(&schemas::FINDINGS, |it| it.table()),
             output: opened(args.results.output.as_deref(), Destination::open)?,

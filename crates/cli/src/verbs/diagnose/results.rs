@@ -23,6 +23,8 @@ pub(super) type Tell<'a> = dyn FnMut(&Analyzer) -> Result<(), Failure> + 'a;
 
 pub(super) struct Results {
     pub(super) captures: Vec<Capture>,
+    /// Why captures that were to be read are not among them.
+    pub(super) unread: Vec<Failure>,
 }
 
 /// A capture and its findings.
@@ -49,11 +51,31 @@ impl Results {
     /// called after each frame.
     pub(super) fn of(plan: &Plan, tell: &mut Tell) -> Result<Self, Failure> {
         let mut captures: Vec<Capture> = Vec::new();
-        for inputs in super::ring::streams(&plan.inputs, Input::name) {
+        let mut unread = Vec::new();
+        let streams = super::ring::streams(&plan.inputs, Input::name);
+        let several = streams.len() + plan.unread.len() > 1;
+        for inputs in streams {
             let seen = captures.iter().map(|c| c.report.summary.connections).sum();
-            captures.push(analyse(inputs, plan, seen, tell)?);
+            match analyse(inputs, plan, seen, tell) {
+                Ok(capture) => captures.push(capture),
+                // Files are read to the end of the list; what comes in while it is read is told meanwhile,
+                // and then a failure may be that nobody hears.
+                Err(failure) if several && !matches!(inputs, [Input::Stdin]) => {
+                    unread.push(failure)
+                }
+                Err(failure) => return Err(failure),
+            }
         }
-        Ok(Self { captures })
+        match unread.pop() {
+            Some(last) if captures.is_empty() => {
+                unread.iter().for_each(Failure::say);
+                Err(last)
+            }
+            last => {
+                unread.extend(last);
+                Ok(Self { captures, unread })
+            }
+        }
     }
 
     pub(super) fn total(&self) -> Summary {

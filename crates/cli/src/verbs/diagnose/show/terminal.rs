@@ -61,11 +61,14 @@ pub(super) fn outcome(results: &Results) -> String {
     let total = results.total();
     let mut out = String::new();
     let several = results.captures.len() > 1;
-    for (capture, obstacles) in results.untold() {
-        let whose = if several {
-            format!("{}: ", capture.name)
-        } else {
-            String::new()
+    for (names, obstacles) in by_reason(results) {
+        let whose = match &names[..] {
+            [name] if several => format!("{name}: "),
+            [first, others @ ..] if !others.is_empty() => format!(
+                "{first} and {} (the files are in --json): ",
+                plural(others.len(), "other capture")
+            ),
+            _ => String::new(),
         };
         let reasons: Vec<_> = obstacles.iter().map(|o| o.reason()).collect();
         let _ = writeln!(
@@ -104,6 +107,19 @@ pub(super) fn outcome(results: &Results) -> String {
         None => writeln!(out, "."),
     };
     out
+}
+
+/// Returns the captures of which nothing can be told, those with the same reasons together, in the order
+/// of the first of them.
+fn by_reason(results: &Results) -> Vec<(Vec<&str>, tinygram_diagnose::Obstacles)> {
+    let mut groups: Vec<(Vec<&str>, tinygram_diagnose::Obstacles)> = Vec::new();
+    for (capture, obstacles) in results.untold() {
+        match groups.iter_mut().find(|(_, known)| *known == obstacles) {
+            Some((names, _)) => names.push(&capture.name),
+            None => groups.push((vec![&capture.name], obstacles)),
+        }
+    }
+    groups
 }
 
 /// Returns remarks that accuse nobody, a sentence each.
