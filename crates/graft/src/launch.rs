@@ -211,8 +211,8 @@ fn let_go_of_everything_but(kept: &OwnedFd) {
         let null = libc::open(nothing.as_ptr(), libc::O_RDWR);
         libc::dup2(null, 0);
         libc::dup2(null, 1);
-        libc::close_range(3, kept - 1, 0);
-        libc::close_range(kept + 1, u32::MAX, 0);
+        libc::syscall(libc::SYS_close_range, 3, kept - 1, 0);
+        libc::syscall(libc::SYS_close_range, kept + 1, u32::MAX, 0);
     }
 }
 

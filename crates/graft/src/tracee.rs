@@ -34,7 +34,13 @@ fn check(result: c_long) -> io::Result<()> {
     }
 }
 
-fn request(kind: libc::c_uint, pid: pid_t, address: usize, data: usize) -> io::Result<()> {
+/// The number of a request, whose type is the C library's.
+#[cfg(target_env = "gnu")]
+type Request = libc::c_uint;
+#[cfg(not(target_env = "gnu"))]
+type Request = c_int;
+
+fn request(kind: Request, pid: pid_t, address: usize, data: usize) -> io::Result<()> {
     // SAFETY: requests that take two integers.
     check(unsafe { libc::ptrace(kind, pid, address as *mut c_void, data as *mut c_void) })
 }

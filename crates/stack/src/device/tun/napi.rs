@@ -55,7 +55,8 @@ fn set_ipv4(name: &str, address: Ipv4Addr, prefix: u8) -> io::Result<()> {
             // The port, the address, and what is not used.
             sa_data: [0, 0, a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0],
         };
-        ask(&socket, what, &mut request)?;
+        // The constants have glibc's type of a request; musl's is narrower.
+        ask(&socket, what as libc::Ioctl, &mut request)?;
     }
     Ok(())
 }
