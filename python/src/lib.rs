@@ -166,11 +166,11 @@ fn listened_to(
     }
 }
 
-/// The command line's words, under the type that Python has for them.
+/// The command line's words, under the type that Python has for them. They speak of arguments.
 fn exception(error: Error) -> PyErr {
     use std::io::ErrorKind;
     match error {
-        Error::Input(line) => PyValueError::new_err(line),
+        Error::Input(line) => PyValueError::new_err(of_arguments(&line)),
         Error::Io(line, error) => match error.kind() {
             ErrorKind::NotFound => PyFileNotFoundError::new_err(line),
             ErrorKind::PermissionDenied => PyPermissionError::new_err(line),
@@ -178,6 +178,34 @@ fn exception(error: Error) -> PyErr {
         },
         Error::CalledOff => PyRuntimeError::new_err("called off"),
     }
+}
+
+/// A line about flags as one about arguments: `--connection-limit` is `connection_limit` here.
+fn of_arguments(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find("--") {
+        let (before, flag) = rest.split_at(at);
+        let name: String = flag[2..]
+            .chars()
+            .take_while(|c| c.is_ascii_lowercase() || *c == '-')
+            .collect();
+        let name = name.trim_end_matches('-');
+        out.push_str(before);
+        let is_flag = !name.is_empty() && !before.ends_with(|c: char| c.is_alphanumeric());
+        let end = if is_flag { 2 + name.len() } else { 2 };
+        match is_flag {
+            true => match name {
+                // `_typed.py` has the same names the other way round.
+                "from" | "to" => out.extend([name, "_s"]),
+                "no-cost" => out.push_str("cost=False"),
+                _ => out.push_str(&name.replace('-', "_")),
+            },
+            false => out.push_str("--"),
+        }
+        rest = &flag[end..];
+    }
+    out + rest
 }
 
 /// How often Ctrl-C is looked for, and progress told.

@@ -75,6 +75,12 @@ impl Table {
         self.batch.num_rows()
     }
 
+    /// The first rows, as notebooks show them.
+    fn _repr_html_(slf: Bound<'_, Self>) -> PyResult<String> {
+        let shown = slf.py().import("tinygram._shown")?;
+        shown.call_method1("html", (slf,))?.extract()
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "<tinygram.Table {}: {} rows x {} columns>",

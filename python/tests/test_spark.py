@@ -213,7 +213,7 @@ def test_options_are_the_command_line_s(spark):
         ("stalls", str(STALLS), {}, "no table 'stalls' (accepted: findings, connections"),
         ("findings", str(STALLS), {"kidn": "x"}, "no option 'kidn' for the table findings (accepted: table, host"),
         ("findings", str(STALLS), {"kind": "x"}, "no such kind (accepted: write-write-read"),
-        ("findings", str(STALLS), {"host": "x"}, "--host"),
+        ("findings", str(STALLS), {"host": "x"}, "host"),
         ("naglemark", None, {"policy": "nagel"}, "did you mean nagle"),
         ("naglemark", "x", {}, "is of no file"),
         ("responses", str(LOG), {"range_bytes": "0"}, "range_bytes '0' is no size (accepted: bytes"),

@@ -146,6 +146,25 @@ def test_a_table_says_what_it_is():
     assert all(field.metadata[b"about"] for field in pa.schema(table))
 
 
+def test_a_table_shows_itself_in_a_notebook():
+    table = tinygram.diagnose(STALLS, name="<b>x</b>").findings
+    shown = table._repr_html_()
+    assert shown.count("<tr>") == 1 + min(len(table), 20)
+    assert "<th>capture</th>" in shown
+    assert "<b>" not in shown and "&lt;b&gt;x&lt;/b&gt;" in shown
+
+
+def test_errors_speak_of_arguments():
+    for ask, word in [
+        (lambda: tinygram.diagnose(STALLS, host="x"), "host"),
+        (lambda: tinygram.diagnose(STALLS, connection_limit=0), "connection_limit"),
+        (lambda: tinygram.naglemark(socket_buffer="x"), "socket_buffer"),
+    ]:
+        with pytest.raises(ValueError) as raised:
+            ask()
+        assert word in str(raised.value) and "--" not in str(raised.value), raised.value
+
+
 def test_docs_give_the_shapes_that_tables_have():
     for name in ("findings", "connections", "ruled_out", "verdict"):
         columns = len(_native.empty(name).column_names)
@@ -170,10 +189,10 @@ def squeezed(text):
         (lambda: tinygram.diagnose(7), TypeError, "int cannot be read (accepted:"),
         (lambda: tinygram.diagnose(io.StringIO("x")), TypeError, "mode 'rb'"),
         (lambda: tinygram.diagnose(CLEAN, kind="nagel"), ValueError, "no such kind (accepted: write-write-read"),
-        (lambda: tinygram.diagnose(CLEAN, host="a.b"), ValueError, "--host"),
-        (lambda: tinygram.diagnose(CLEAN, from_s=-1), ValueError, "--from -1 is no time in a capture"),
+        (lambda: tinygram.diagnose(CLEAN, host="a.b"), ValueError, "host"),
+        (lambda: tinygram.diagnose(CLEAN, from_s=-1), ValueError, "from_s -1 is no time in a capture"),
         (lambda: tinygram.naglemark(policy="nagel"), ValueError, "did you mean nagle"),
-        (lambda: tinygram.prevalence(LOG, mss=0), ValueError, "--mss"),
+        (lambda: tinygram.prevalence(LOG, mss=0), ValueError, "mss"),
         (lambda: tinygram.deadlock("1Q", 1, 1460), ValueError, "1Q"),
         (lambda: tinygram.diagnose("s4://bucket/x.pcap"), ValueError, "s4://bucket/x.pcap"),
     ],
