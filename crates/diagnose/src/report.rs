@@ -241,14 +241,14 @@ fn direction(conversation: &Conversation, from: usize) -> Direction {
         short: tally.short,
         retransmitted: tally.retransmitted,
         mss,
-        mss_source: match (half.mss_option, peer.mss_option) {
+        mss_source: match (half.path.mss_option, peer.path.mss_option) {
             (0, 0) => "assumed",
             (0, _) | (_, 0) => "one SYN",
             _ => "handshake",
         },
         offload: half.max_len > mss,
         policy: policy(conversation, from),
-        ack_timer_ns: (tally.delayed_acks > 0).then(|| i64::from(half.delayed_ns)),
+        ack_timer_ns: (tally.delayed_acks > 0).then(|| i64::from(half.path.delayed_ns)),
         ack_every: (tally.acks > 0)
             .then(|| f64::from(tally.acked_segments) / f64::from(tally.acks)),
     }

@@ -226,7 +226,7 @@ fn a_window_of_one_segment_delays_what_follows() {
 fn a_round_trip_is_nagles_where_no_window_was_in_the_way() {
     let measured = |opening| {
         changed(opened_with(opening), |half| {
-            half.handshake_ns = 50_000_000;
+            half.path.handshake_ns = 50_000_000;
         })
     };
     let is = |hold: &Hold, half: &Half| nagle_round_trip::is(hold, half, Some(100 * MS));
@@ -349,7 +349,7 @@ fn idleness_cuts_a_window_to_an_initial_one() {
             half.last_len = 0;
         }),
         changed(usual.clone(), |half| {
-            half.peer_spoke = true;
+            half.turns.peer_spoke = true;
         }),
         changed(usual.clone(), |half| {
             half.disturbed = true;

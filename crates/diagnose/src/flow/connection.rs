@@ -9,7 +9,7 @@ use tinygram_wire::decode::{Around, Segment};
 
 use super::copies::Copies;
 use super::ends::Ends;
-use super::half::{self, Arrival, Half, Turn, saturate};
+use super::half::{self, Arrival, Half, Turn};
 use super::hold::{self, Pause};
 use super::mark::Mark;
 use super::restart;
@@ -132,7 +132,7 @@ impl Connection {
             if segment.flags.any(Flags::RST) {
                 return true;
             }
-            self.halves[from].ttl = around.ttl;
+            self.halves[from].path.ttl = around.ttl;
             self.on_syn(segment, from, mark);
             self.settle_mss();
             return false;
@@ -188,7 +188,7 @@ impl Connection {
         half.acked = half.next;
         half.short_end = half.next;
         half.sent = Mark { frame: 0, ..mark };
-        half.mss_option = segment.options.mss.unwrap_or(DEFAULT_MSS);
+        half.path.mss_option = segment.options.mss.unwrap_or(DEFAULT_MSS);
         half.window_scale = segment.options.window_scale;
         half.timestamps = segment.options.timestamps.is_some();
         half.window = u32::from(segment.window);
@@ -210,7 +210,7 @@ impl Connection {
         }
         let opener = &mut self.halves[1 - from];
         if opener.seen && opener.sent.frame == 0 {
-            opener.handshake_ns = saturate(mark.time_ns - opener.sent.time_ns);
+            opener.path.measured(mark.time_ns - opener.sent.time_ns);
         }
     }
 
@@ -220,14 +220,14 @@ impl Connection {
         let mss = self.mss(1 - from);
         let half = &mut self.halves[1 - from];
         // The third step of the handshake measures the way to the opener.
-        if half.handshake_ns == u32::MAX
+        if half.path.handshake_ns == u32::MAX
             && half.seen
             && self.handshake
             && half.sent.frame == 0
             && segment.ack == half.next
             && self.client == Some(from as u8)
         {
-            half.handshake_ns = saturate(mark.time_ns - half.sent.time_ns);
+            half.path.measured(mark.time_ns - half.sent.time_ns);
         }
         half.on_ack(segment, mark, peer_window, mss);
     }
@@ -311,10 +311,10 @@ impl Connection {
             witness.saw(self, from, Seen::Plain(mark, plain));
             self.idle_restart(from, mark);
             self.begin_turn(from, Turn::Answer, witness);
-            self.halves[from].asked = self.halves[from].peer_spoke;
+            self.halves[from].turns.note_asked();
             self.halves[from].tally.answers += u32::from(!fresh);
             self.note_answer(from, mark);
-            if let Some(asked_ns) = self.halves[from].asked_ns(segment.ack) {
+            if let Some(asked_ns) = self.halves[from].turns.asked_ns(segment.ack) {
                 self.note_carried(from, segment.payload, mark.time_ns - asked_ns);
             }
             return;
@@ -336,7 +336,7 @@ impl Connection {
             witness.saw(self, from, Seen::Plain(mark, Plain::InFlight));
             return;
         }
-        let exact = (peer.handshake_ns != u32::MAX).then(|| peer.blur_ns());
+        let exact = (peer.path.handshake_ns != u32::MAX).then(|| peer.blur_ns());
         let rtt_ns = self.rtt_ns().unwrap_or(0);
         let half = &mut self.halves[from];
         let pause = match hold::timer_pause(half, distance_ns, rtt_ns, segment, mark, mss) {

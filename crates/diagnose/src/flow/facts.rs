@@ -32,14 +32,14 @@ impl Connection {
     /// Returns whether a SYN told of an MSS.
     #[inline]
     pub(crate) fn offered_mss(&self) -> bool {
-        self.halves.iter().any(|half| half.mss_option != 0)
+        self.halves.iter().any(|half| half.path.mss_option != 0)
     }
 
     fn mss_of(&self, from: usize) -> u32 {
         let (own, peer) = (&self.halves[from], &self.halves[1 - from]);
         // RFC 6691: the option does not count TCP options; timestamps take twelve bytes of each.
         let stamps = if own.timestamps { 12 } else { 0 };
-        let offered = match (own.mss_option, peer.mss_option) {
+        let offered = match (own.path.mss_option, peer.path.mss_option) {
             (0, 0) => self.guessed_mss(own),
             (mss, 0) | (0, mss) => u32::from(mss),
             (a, b) => u32::from(a.min(b)),
@@ -101,7 +101,7 @@ impl Connection {
             protocol.pieces(&half.head, half.last_len, &next.head)
         });
         // A segment of that length was answered on its own before, so it is a whole message.
-        let whole = |len: u32| half.answered_len == len && len > 0;
+        let whole = |len: u32| half.turns.answered_len == len && len > 0;
         match told {
             Pieces::Unknown if whole(half.last_len) && whole(next_len) => Pieces::Pipelined,
             told => told,
@@ -152,7 +152,7 @@ impl Connection {
         } else {
             LOOPBACK_MSS
         };
-        let mss = self.halves[server].mss_option;
+        let mss = self.halves[server].path.mss_option;
         let elsewhere = a != b && !a.is_loopback();
         (elsewhere && (CARDS_MSS + 1..loopback).contains(&mss))
             || (self.raw_ip && (is_for_tests(a) || is_for_tests(b)))

@@ -2,20 +2,30 @@
 
 mod chain;
 mod link;
+mod numeric;
+pub(crate) mod path;
 mod resent;
+mod rounds;
+mod tails;
 mod tally;
+mod turns;
 
 use std::cmp::Ordering;
 use tinygram_stalls::thresholds::{
     ACKS_TOGETHER_NS, AT_SIGHT_NS, COPY_NS, CROSSED_NS, DEFAULT_MSS, DEFIES_OFTEN, ETHERNET_MSS,
-    LATE_ACK_NS, LEAST_TAIL_NS, LONGEST_DELAY_NS, LONGEST_TAIL_NS, MERGE_NS, OTHER_NUMBERS,
-    SAME_TAIL_NS, SAME_TAILS,
+    LATE_ACK_NS, LONGEST_DELAY_NS, MERGE_NS, OTHER_NUMBERS,
 };
 
 use self::chain::Chain;
 pub(crate) use self::link::Link;
+pub(crate) use self::numeric::saturate;
+use self::path::Path;
 pub(crate) use self::resent::Resent;
+use self::rounds::Rounds;
+use self::tails::Tails;
 pub(crate) use self::tally::Tally;
+pub(crate) use self::turns::Turn;
+use self::turns::Turns;
 use super::mark::Mark;
 use super::numbers::Numbers;
 use super::odds::Odds;
@@ -23,10 +33,8 @@ use tinygram_engine::Flags;
 use tinygram_wire::decode::{Around, Head, Segment};
 
 /// The sender's side of one direction, as far as the capture shows it. Kept small: a capture may
-/// hold hundreds of thousands of connections open at once. Fields that are used together are
-/// neighbours: with many connections, most of the time goes into fetching them from memory.
+/// hold hundreds of thousands of connections open at once. Its parts have writers of their own.
 #[derive(Clone, Debug)]
-#[repr(C)]
 pub(crate) struct Half {
     // What each segment touches, of this sender or of its peer.
     pub(crate) numbers: Numbers,
@@ -45,11 +53,12 @@ pub(crate) struct Half {
     pub(crate) short_end: u32,
     /// Length of the last data segment, in bytes.
     pub(crate) last_len: u32,
-    /// The shortest time from data to its acknowledgment, and the handshake's.
-    pub(crate) ack_min_ns: u32,
-    pub(crate) handshake_ns: u32,
     /// Timestamp value of the peer's last segment with data or SYN.
     pub(crate) data_stamp: u32,
+    /// The path to the receiver.
+    pub(crate) path: Path,
+    /// Whose turn it is.
+    pub(crate) turns: Turns,
     pub(crate) timestamps: bool,
     /// A segment of this end was seen.
     pub(crate) spoke: bool,
@@ -63,18 +72,9 @@ pub(crate) struct Half {
     /// The flight under way, and the one that the last acknowledgment completed, did not leave at once.
     flight_grew: bool,
     pub(crate) released_grew: bool,
-    /// The peer sent data after this sender's last data.
-    pub(crate) peer_spoke: bool,
-    /// The peer sent data after this sender's last data, whatever it acknowledged.
-    pub(crate) peer_between: bool,
     pub(crate) pushed: bool,
     /// It has set PSH before, so that a segment without it tells of more behind it.
     pub(crate) marks_pushes: bool,
-    /// Segments since the peer last spoke.
-    turn_segments: u8,
-    /// Rounds of its first acknowledgments, and segments since the last one.
-    rounds: u8,
-    since_ack: u8,
 
     // What each acknowledgment of its data touches.
     /// The last new data sent.
@@ -92,29 +92,16 @@ pub(crate) struct Half {
     pub(crate) released_flight: u32,
     /// How long before the acknowledgment of all of that flight a part of it was first, in nanoseconds.
     pub(crate) released_in_parts_ns: u32,
-    /// The peer's last data, and the last before it: when it was seen, in nanoseconds since the epoch, and
-    /// the sequence number after it.
-    peer_data: [(i64, u32); 2],
     /// The last short segment, and the pure acknowledgment of it.
     pub(crate) short: ShortOne,
     /// The one segment in flight was sent again by a timer, and nothing else happened since its first sending.
     pub(crate) resent: Option<Box<Resent>>,
-    /// A typical time of acknowledgments that RFC 1122 does not let wait (two full segments and more).
-    pub(crate) prompt_ns: u32,
-    /// Time that the receiver's link takes for a byte, in 1/16 ns, by the ACKs within flights.
-    pub(crate) pace: u32,
     /// What of the peer's data the last segment acknowledged.
     pub(crate) heard: u32,
-    /// Segments that left between the connection's first acknowledgments.
-    opening: [u8; 4],
 
     // What its data touches.
     /// First bytes of the last segment.
     pub(crate) head: Head,
-    /// What the sender's run of data began with.
-    pub(crate) turn: Turn,
-    /// What it is sending answers something.
-    pub(crate) asked: bool,
     /// The first flight after an idle period is under way (RFC 5681, section 4.1).
     pub(crate) restarted: bool,
     /// A short segment of the last flight left while small data was unacknowledged.
@@ -123,12 +110,12 @@ pub(crate) struct Half {
     pub(crate) echoes_acks: bool,
     /// How often in a row `max_len` was the greatest length.
     pub(crate) max_seen: u8,
-    /// How many tails in a row that nothing but a timer can have let go waited as long as the one before.
-    pub(crate) tails: u8,
     /// The largest flight so far, in bytes.
     pub(crate) peak_flight: u32,
     /// The largest segment so far, in bytes.
     pub(crate) max_len: u32,
+    /// How its congestion window opened.
+    pub(crate) rounds: Rounds,
     chain: Chain,
     /// From this sender to the capture point.
     pub(crate) link: Link,
@@ -137,27 +124,16 @@ pub(crate) struct Half {
     pub(crate) tally: Tally,
 
     // What happens seldom.
-    /// Typical wait of pure acknowledgments that came late.
-    pub(crate) delayed_ns: u32,
     /// The largest flight behind which a short segment has waited for a prompt acknowledgment since the
     /// congestion window can have been cut, in bytes.
     pub(crate) waited_flight: u32,
     /// The largest flight that was the first, or the first after an idle period, in bytes.
     pub(crate) peak_opening: u32,
-    /// Length of a segment that the peer answered for itself.
-    pub(crate) answered_len: u32,
-    pub(crate) mss_option: u16,
-    /// Time to live of its SYN; 0 if none was seen.
-    pub(crate) ttl: u8,
-    /// How long the last such tail waited, in nanoseconds.
-    tail_ns: u32,
+    /// Tails that a timer let go.
+    pub(crate) tails: Tails,
     /// Of ACKs that came late, and of those that came as soon as the path allows; nothing before the first.
     odds: Option<Box<[Odds; 2]>>,
 }
-
-/// Whole cache lines.
-#[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Half>() == 7 * 64);
 
 /// A short segment, for senders that hold a second one until it is acknowledged (Minshall's rule).
 #[derive(Clone, Copy, Debug, Default)]
@@ -187,17 +163,6 @@ pub(crate) struct Release {
     pub(crate) whole: bool,
     /// It acknowledged the last short segment, and larger ones behind it are open.
     pub(crate) short: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// Nothing sent yet.
-    #[default]
-    None,
-    /// First data, or data after the peer's.
-    Answer,
-    /// Data after a pause of the sender's own.
-    SelfClocked,
 }
 
 /// How a data segment continues what was sent.
@@ -232,18 +197,11 @@ impl Default for Half {
             sent: Mark::default(),
             release: Release::default(),
             short: ShortOne::default(),
-            ack_min_ns: u32::MAX,
-            handshake_ns: u32::MAX,
-            prompt_ns: 0,
-            delayed_ns: 0,
             tally: Tally::default(),
             odds: None,
-            mss_option: 0,
             mss: 0,
             window_scale: None,
-            turn: Turn::None,
             seen: false,
-            peer_spoke: false,
             disturbed: false,
             timestamps: false,
             pushed: false,
@@ -253,31 +211,23 @@ impl Default for Half {
             finished: false,
             opened_again: false,
             finished_ns: 0,
-            asked: false,
             restarted: false,
             flight_defied: false,
-            peer_between: false,
             echoes_acks: false,
             max_seen: 0,
             spoke: false,
-            ttl: 0,
             numbers: Numbers::default(),
-            opening: [0; 4],
-            rounds: 0,
-            since_ack: 0,
+            rounds: Rounds::default(),
+            path: Path::default(),
+            turns: Turns::default(),
             head: Head::default(),
-            turn_segments: 0,
             waited_flight: 0,
             peak_opening: 0,
-            tail_ns: 0,
-            tails: 0,
+            tails: Tails::default(),
             resent: None,
             chain: Chain::default(),
             heard: 0,
-            answered_len: 0,
             data_stamp: 0,
-            peer_data: [(0, 0); 2],
-            pace: 0,
             link: Link::default(),
         }
     }
@@ -294,23 +244,7 @@ impl Half {
 
     /// The peer spoke, and this segment's sender has heard it.
     pub(crate) fn is_answer(&self, segment: &Segment) -> bool {
-        self.peer_spoke && (segment.ack.wrapping_sub(self.heard) as i32) > 0
-    }
-
-    /// A tail waited so long for nothing that was seen; true if it is one of several in a row that a timer
-    /// of one length let go.
-    pub(crate) fn note_tail(&mut self, waited_ns: i64) -> bool {
-        if !(LEAST_TAIL_NS..LONGEST_TAIL_NS).contains(&waited_ns) {
-            return false;
-        }
-        let same = (waited_ns - i64::from(self.tail_ns)).abs() < SAME_TAIL_NS;
-        self.tails = if same {
-            self.tails.saturating_add(1)
-        } else {
-            0
-        };
-        self.tail_ns = saturate(waited_ns);
-        self.tails >= SAME_TAILS
+        self.turns.peer_spoke && (segment.ack.wrapping_sub(self.heard) as i32) > 0
     }
 
     /// This segment acknowledges data of the peer's for the first time, and that came so short a time before
@@ -319,7 +253,7 @@ impl Half {
         if (segment.ack.wrapping_sub(self.heard) as i32) <= 0 {
             return false;
         }
-        let asked_ns = self.asked_ns(segment.ack);
+        let asked_ns = self.turns.asked_ns(segment.ack);
         asked_ns.is_none_or(|at_ns| self.release.mark.time_ns - at_ns < CROSSED_NS)
     }
 
@@ -354,8 +288,7 @@ impl Half {
 
     /// Returns whether the ACK that came last came as soon as the path allows, which only a handshake tells.
     pub(crate) fn was_prompt(&self) -> bool {
-        self.handshake_ns != u32::MAX
-            && self.release.wait_ns - self.receiver_distance_ns().unwrap_or(0) < LATE_ACK_NS
+        self.path.is_prompt(self.release.wait_ns)
     }
 
     /// Returns the same, to add to.
@@ -365,7 +298,7 @@ impl Half {
 
     /// What the sender sends from now on it sends for another reason than before.
     pub(crate) fn begin_turn(&mut self, turn: Turn) {
-        self.turn = turn;
+        self.turns.begin(turn);
         self.chain.begin_turn();
     }
 
@@ -385,24 +318,15 @@ impl Half {
         self.chain.has(flight, held, mss)
     }
 
-    /// The peer has said something at all.
-    pub(crate) fn was_asked(&self) -> bool {
-        self.peer_data[0].0 != 0
-    }
-
     /// Everything sent is acknowledged.
     #[inline]
     pub(crate) fn idle(&self) -> bool {
         self.acked == self.next
     }
 
-    /// From the capture point to the receiver and back, in nanoseconds, if anything tells.
+    /// Returns the way from the capture point to the receiver and back, in nanoseconds, if anything tells.
     pub(crate) fn receiver_distance_ns(&self) -> Option<i64> {
-        match self.ack_min_ns.min(self.handshake_ns) {
-            // Unknown, or more than the field holds: no way is that long.
-            0xffff_fffe.. => None,
-            ns => Some(i64::from(ns)),
-        }
+        self.path.receiver_distance_ns()
     }
 
     /// The last segment left with more to send behind it: its sender sets PSH where its buffer is empty or a
@@ -411,23 +335,10 @@ impl Half {
         self.marks_pushes && !self.pushed
     }
 
-    /// Returns when the last data of the peer that this number acknowledges was seen, if it was one of the last two,
-    /// in nanoseconds since the epoch; 0 before there was any.
-    pub(crate) fn asked_ns(&self, ack: u32) -> Option<i64> {
-        let covered = |(_, end): &&(i64, u32)| (ack.wrapping_sub(*end) as i32) >= 0;
-        let asked = self.peer_data.iter().find(covered);
-        asked.map(|(at_ns, _)| *at_ns)
-    }
-
-    /// A segment that acknowledges no more than this left before its sender had got data of the peer that was sent
-    /// before the last acknowledgment, and so before it had got that. Data sent long before was lost.
+    /// Returns whether a segment that acknowledges no more than this left before its sender had got the last
+    /// acknowledgment.
     pub(crate) fn lacks_data_before_release(&self, ack: u32) -> bool {
-        let before = |(at_ns, end): &(i64, u32)| {
-            *at_ns != 0
-                && (1..LEAST_TAIL_NS).contains(&(self.release.mark.time_ns - at_ns))
-                && (ack.wrapping_sub(*end) as i32) < 0
-        };
-        self.peer_data.iter().any(before)
+        self.turns.lacks_data_before(ack, self.release.mark.time_ns)
     }
 
     /// It sent small segments while small ones were unacknowledged, time and again, and never held one
@@ -436,71 +347,35 @@ impl Half {
         self.tally.defied >= DEFIES_OFTEN && self.odds_of(false).hits() == 0
     }
 
-    /// The connection began with a congestion window of one segment that slow start opened: one left
-    /// upon nothing, two upon its ACK, and no more than some upon each of the next.
-    pub(crate) fn grew_from_one(&self) -> bool {
-        let [first, second, third, _] = self.opening;
-        first == 1 && (2..=3).contains(&second) && (1..=4).contains(&third)
-    }
-
-    /// One segment left upon nothing, and no round has gone by since but for the one under way.
-    pub(crate) fn begins_with_one(&self) -> bool {
-        self.opening[0] == 1 && self.rounds <= 2
-    }
-
-    /// An acknowledgment came: what was sent since the last one was sent upon that.
-    #[inline]
-    fn note_round(&mut self) {
-        if self.since_ack == 0 {
-            return;
-        }
-        if let Some(place) = self.opening.get_mut(usize::from(self.rounds)) {
-            *place = self.since_ack;
-            self.rounds += 1;
-        }
-        self.since_ack = 0;
-    }
-
     /// Returns whether this end says of itself what no distant host says: fewer hops left than any system begins with
     /// and no path uses up, segments larger than its SYN allowed for, or an MSS that no way to it has.
     pub(crate) fn is_made_up(&self) -> bool {
-        matches!(self.ttl, 1..=32)
-            || (self.mss_option == DEFAULT_MSS && self.max_len > 2 * u32::from(DEFAULT_MSS))
-            || self.mss_option > ETHERNET_MSS
+        matches!(self.path.ttl, 1..=32)
+            || (self.path.mss_option == DEFAULT_MSS && self.max_len > 2 * u32::from(DEFAULT_MSS))
+            || self.path.mss_option > ETHERNET_MSS
     }
 
     /// Returns whether its SYN passed no router: its time to live is one that systems begin with.
     pub(crate) fn is_as_it_left(&self) -> bool {
-        matches!(self.ttl, 64 | 128 | 255)
+        matches!(self.path.ttl, 64 | 128 | 255)
     }
 
     /// The peer sent data. It answers only if it has seen all that this sender sent: what crosses on
     /// the way ends no wait.
     #[inline]
     pub(crate) fn hear(&mut self, segment: &Segment, time_ns: i64) {
-        self.peer_between = true;
         let end = segment.seq.wrapping_add(segment.payload);
-        self.peer_data = [(time_ns, end), self.peer_data[0]];
         let seen_all = (segment.ack.wrapping_sub(self.next) as i32) >= 0;
-        if seen_all || !self.seen {
-            if self.turn_segments == 1 && !self.peer_spoke {
-                self.answered_len = self.last_len;
-            }
-            self.peer_spoke = true;
-        }
+        let answer = seen_all || !self.seen;
+        self.turns.heard(time_ns, end, answer, self.last_len);
         if let Some(stamps) = segment.options.timestamps {
             self.data_stamp = stamps.value;
         }
     }
 
-    /// Returns how far queues on the way blur the round trip to the receiver: as far as its two measures
-    /// differ and a little more, or by a quarter where there is only one.
+    /// Returns how far queues on the way blur the round trip to the receiver.
     pub(crate) fn blur_ns(&self) -> i64 {
-        let distance_ns = self.receiver_distance_ns().unwrap_or(0);
-        match (self.handshake_ns, self.ack_min_ns) {
-            (u32::MAX, _) | (_, u32::MAX) => distance_ns / 4,
-            (a, b) => (i64::from(a.abs_diff(b)) + distance_ns / 64).min(distance_ns / 4),
-        }
+        self.path.blur_ns()
     }
 
     #[inline]
@@ -554,7 +429,7 @@ impl Half {
             .wrapping_add(peer_window)
             .wrapping_sub(self.next)
             .min(peer_window);
-        self.note_round();
+        self.rounds.acknowledged();
         let short_open = (self.short_end.wrapping_sub(self.acked) as i32) > 0;
         let short_acked = short_open && (self.short_end.wrapping_sub(ack) as i32) <= 0;
         self.acked = ack;
@@ -562,13 +437,8 @@ impl Half {
         let whole = ack == self.next && self.sent.frame != 0;
         // Two ACKs within one flight, behind its last segment: as fast as the link carries it.
         if self.release.mark.frame > self.sent.frame && !self.release.whole && !whole {
-            let bytes = i64::from(advance);
-            let per_byte = (mark.time_ns - self.release.mark.time_ns).saturating_mul(16) / bytes;
-            // The link carries as fast as it ever did; what came slower waited for something else.
-            self.pace = match self.pace {
-                0 => saturate(per_byte),
-                fastest => fastest.min(saturate(per_byte)),
-            };
+            let since_ns = mark.time_ns - self.release.mark.time_ns;
+            self.path.carried(advance.into(), since_ns);
         }
         if short_acked && segment.payload == 0 {
             self.short.acked = mark;
@@ -579,7 +449,7 @@ impl Half {
         }
         let since_part_ns = mark.time_ns - self.part_ns;
         let pure = whole && segment.payload == 0 && !segment.flags.any(Flags::SYN | Flags::FIN);
-        let carried_ns = i64::from(advance) * i64::from(self.pace) / 16;
+        let carried_ns = self.path.carries_ns(advance.into());
         let step_ns = match in_parts {
             true => mark.time_ns - self.release.mark.time_ns - carried_ns,
             false => 0,
@@ -596,22 +466,20 @@ impl Half {
             short: short_acked && !whole && segment.payload == 0,
         };
         if whole && !self.disturbed {
-            self.ack_min_ns = self.ack_min_ns.min(saturate(wait_ns));
             // The odd segment of a flight may wait, and a short one; what covers two full may not.
-            if advance.unsigned_abs() >= 2 * mss && is_whole(self.last_len, mss) {
-                self.prompt_ns = smooth(self.prompt_ns, wait_ns);
-            }
+            let two = advance.unsigned_abs() >= 2 * mss && is_whole(self.last_len, mss);
+            self.path.acknowledged(wait_ns, two);
         }
         if pure {
             self.tally.acks += 1;
             self.tally.acked_segments += self.flight_segments;
-            let path_ns = match self.handshake_ns {
-                u32::MAX => 0,
-                _ => self.receiver_distance_ns().unwrap_or(0),
+            let path_ns = match self.path.is_measured() {
+                true => self.receiver_distance_ns().unwrap_or(0),
+                false => 0,
             };
             if (LATE_ACK_NS..LONGEST_DELAY_NS).contains(&(wait_ns - path_ns)) && !self.finished {
                 self.tally.delayed_acks += 1;
-                self.delayed_ns = smooth(self.delayed_ns, wait_ns);
+                self.path.delayed(wait_ns);
             }
         }
         if whole {
@@ -667,7 +535,7 @@ impl Half {
             false => len.div_ceil(mss),
         };
         self.flight_segments += segments;
-        self.since_ack = self.since_ack.saturating_add(segments.min(255) as u8);
+        self.rounds.sent(segments);
         match len.cmp(&self.max_len) {
             Ordering::Greater => (self.max_len, self.max_seen) = (len, 1),
             Ordering::Equal => self.max_seen = self.max_seen.saturating_add(1),
@@ -677,10 +545,6 @@ impl Half {
             self.echoes_acks |=
                 stamps.echo == stamp && (stamp.wrapping_sub(self.data_stamp) as i32) > 0;
         }
-        self.turn_segments = match self.peer_spoke {
-            true => 1,
-            false => self.turn_segments.saturating_add(1),
-        };
         self.head = around.head;
         let open = self.next.wrapping_sub(self.acked);
         self.peak_flight = self.peak_flight.max(open);
@@ -693,8 +557,7 @@ impl Half {
         self.pushed = segment.flags.any(Flags::PSH);
         self.marks_pushes |= self.pushed;
         self.timestamps |= segment.options.timestamps.is_some();
-        self.peer_spoke = false;
-        self.peer_between = false;
+        self.turns.sent();
         self.disturbed = false;
         self.numbers.sent_data();
     }
@@ -717,7 +580,7 @@ impl Half {
             }
         }
         let gap_ns = mark.time_ns - self.sent.time_ns;
-        let shares = !self.peer_between
+        let shares = !self.turns.peer_between
             && gap_ns < MERGE_NS
             && (1..mss).contains(&self.last_len)
             && self.last_len + segment.payload <= mss;
@@ -733,19 +596,6 @@ fn is_whole(len: u32, mss: u32) -> bool {
         Ordering::Equal => true,
         Ordering::Greater => len.is_multiple_of(mss),
     }
-}
-
-/// Exponential average with a gain of 1/8, as RFC 6298 uses.
-fn smooth(average_ns: u32, sample_ns: i64) -> u32 {
-    let sample = saturate(sample_ns);
-    match average_ns {
-        0 => sample,
-        average => average - average / 8 + sample / 8,
-    }
-}
-
-pub(crate) fn saturate(ns: i64) -> u32 {
-    u32::try_from(ns.max(0)).unwrap_or(u32::MAX - 1)
 }
 
 #[cfg(test)]

@@ -282,7 +282,7 @@ fn behind_a_short_one(
         grew: false,
         mss,
         room: sender.release.room,
-        prompt: prompt && sender.handshake_ns != u32::MAX,
+        prompt: prompt && sender.path.handshake_ns != u32::MAX,
         repeated: false,
         in_parts_ns: 0,
         resent: None,
@@ -305,7 +305,10 @@ fn timeout_before(sender: &Half, segment: &Segment, mss: u32) -> Timeout {
         true => RTO_MIN_NS,
         false => STANDARD_RTO_NS,
     };
-    let asked_ns = sender.asked_ns(segment.ack).filter(|&at_ns| at_ns > 0);
+    let asked_ns = sender
+        .turns
+        .asked_ns(segment.ack)
+        .filter(|&at_ns| at_ns > 0);
     let late = asked_ns.is_some_and(|at_ns| sender.sent.time_ns - at_ns >= least_ns);
     match late {
         true if sender.restarted && sender.peak_opening >= 2 * mss => Timeout::Yes,
@@ -340,7 +343,8 @@ pub(crate) fn timer_pause(
     // The smoothed round trip has delayed ACKs in it, too; the kernel's timer is late by its tick.
     let most_ns = RTO_MIN_NS + (rtt_ns + rtt_ns / 4).max(LATE_ROUND_TRIP_NS) + 3 * TICK_NS;
     // What was lost on its way to the capture comes again after a retransmission timeout, too.
-    let plain = !sender.peer_between && !sender.disturbed && !sender.numbers.tell_of_missing();
+    let plain =
+        !sender.turns.peer_between && !sender.disturbed && !sender.numbers.tell_of_missing();
     // A segment is as large as the MSS allows, or as the window does.
     let full = sender.last_len.is_multiple_of(mss) || sender.release.room == 0;
     let shape = segment.payload < mss && full;
@@ -354,7 +358,7 @@ pub(crate) fn timer_pause(
     let standard_ns =
         STANDARD_RTO_NS - TICK_NS..=STANDARD_RTO_NS + rtt_ns + rtt_ns / 4 + 3 * TICK_NS;
     let standard = sender.has_more() && standard_ns.contains(&hold_ns);
-    if !sender.note_tail(hold_ns) && !usual && !standard {
+    if !sender.tails.note(hold_ns) && !usual && !standard {
         return Pause::None;
     }
     Pause::Held(Hold {

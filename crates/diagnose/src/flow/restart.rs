@@ -33,8 +33,8 @@ pub(crate) fn pause(
         rtt_ns >= NOTICED_RESTART_NS && wait_ns >= rtt_ns / 2 && wait_ns < rtt_ns + rtt_ns / 2;
     let upon_ack = mark.time_ns - half.release.mark.time_ns < rtt_ns / 2;
     let room = half.release.room >= segment.payload;
-    (full && cut && a_round_trip && upon_ack && room && !half.peer_spoke && !half.disturbed).then(
-        || Hold {
+    (full && cut && a_round_trip && upon_ack && room && !half.turns.peer_spoke && !half.disturbed)
+        .then(|| Hold {
             trigger: half.sent,
             release: Some(half.release.mark),
             held: mark,
@@ -64,6 +64,5 @@ pub(crate) fn pause(
             trigger_head: half.head,
             behind: None,
             timeout: Timeout::No,
-        },
-    )
+        })
 }

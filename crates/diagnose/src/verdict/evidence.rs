@@ -136,7 +136,7 @@ impl<'a> Evidence<'a> {
 
     /// Returns whether the receiver's other late ACKs took as long.
     pub(super) fn on_own_timer(&self, hold: &Hold) -> bool {
-        let typical_ns = i64::from(self.half.delayed_ns);
+        let typical_ns = i64::from(self.half.path.delayed_ns);
         self.half.tally.delayed_acks >= OWN_TIMER_ACKS
             && (hold.ack_wait_ns - typical_ns).abs() < typical_ns / 10
             && typical_ns > LEAST_DELAY_NS
@@ -155,7 +155,10 @@ impl<'a> Evidence<'a> {
             let beyond_ns = hold.ack_wait_ns - ns;
             way_ns != u32::MAX && beyond_ns >= LEAST_DELAY_NS && (beyond_ns >= ns || on_timer)
         };
-        let (measured, sooner) = (shorter(half.handshake_ns), shorter(half.ack_min_ns));
+        let (measured, sooner) = (
+            shorter(half.path.handshake_ns),
+            shorter(half.path.ack_min_ns),
+        );
         // The few ACKs that there were are no witnesses against themselves where the handshake tells
         // the way.
         let few = half.tally.acks <= 3 && measured;
@@ -163,7 +166,9 @@ impl<'a> Evidence<'a> {
             (true, ..) | (_, true, true) => Path::Shorter,
             (_, true, false) => Path::Perhaps,
             // A timer of no usual length, or a path that has become slower.
-            (false, false, _) if half.handshake_ns != u32::MAX && beyond_ns < LONGEST_DELAY_NS => {
+            (false, false, _)
+                if half.path.handshake_ns != u32::MAX && beyond_ns < LONGEST_DELAY_NS =>
+            {
                 Path::Perhaps
             }
             _ => Path::AsLong,
@@ -197,7 +202,7 @@ impl<'a> Evidence<'a> {
         // Who thinks for seconds before each question waits for each answer all the same: of two that take
         // turns each waits for the other.
         let tally = &self.half.tally;
-        if self.takes_turns && self.half.asked && tally.self_clocked <= tally.answers {
+        if self.takes_turns && self.half.turns.asked && tally.self_clocked <= tally.answers {
             return true;
         }
         let usual_ns =

@@ -17,8 +17,8 @@ const MS: i64 = 1_000_000;
 /// Returns a sender behind a way of so many milliseconds that its handshake measured.
 fn behind(way_ms: u32) -> Half {
     changed(opened_with([4, 8, 0, 0]), |half| {
-        half.handshake_ns = way_ms * 1_000_000;
-        half.ack_min_ns = way_ms * 1_000_000;
+        half.path.handshake_ns = way_ms * 1_000_000;
+        half.path.ack_min_ns = way_ms * 1_000_000;
         half.tally.acks = 10;
     })
 }
@@ -100,7 +100,7 @@ fn timers_in_use_are_known_by_their_length() {
 /// A flight of 10,000 bytes over a link that takes 2 us for a byte: 20 ms of the delay are its own.
 #[test]
 fn what_the_link_takes_for_the_flight_is_no_delay() {
-    let half = changed(behind(0), |half| half.pace = 2000 * 16);
+    let half = changed(behind(0), |half| half.path.pace = 2000 * 16);
     let ruled = |ack_wait_ns| {
         let hold = Hold {
             ack_wait_ns,
@@ -119,7 +119,11 @@ fn what_the_link_takes_for_the_flight_is_no_delay() {
 /// What RFC 1122 does not let wait was half as late.
 #[test]
 fn a_receiver_whose_prompt_acks_are_late_delays_nothing() {
-    let half = |prompt_ms: u32| changed(behind(4), |half| half.prompt_ns = prompt_ms * 1_000_000);
+    let half = |prompt_ms: u32| {
+        changed(behind(4), |half| {
+            half.path.prompt_ns = prompt_ms * 1_000_000
+        })
+    };
     assert_eq!(said(&half(24), 44 * MS), ACCUSED);
     assert_eq!(said(&half(25), 44 * MS), "late-ack");
 }
@@ -131,11 +135,11 @@ fn acks_alone_make_a_delay_possible_at_most() {
     // Every ACK took 60 ms, which is no timer's.
     let half = |handshake_ms: u32, acks: u32| {
         changed(Half::default(), |half| {
-            half.handshake_ns = match handshake_ms {
+            half.path.handshake_ns = match handshake_ms {
                 0 => u32::MAX,
                 ms => ms * 1_000_000,
             };
-            half.ack_min_ns = 60_000_000;
+            half.path.ack_min_ns = 60_000_000;
             half.tally.acks = acks;
         })
     };
@@ -151,7 +155,7 @@ fn acks_alone_make_a_delay_possible_at_most() {
     assert_eq!(said(&Half::default(), 40 * MS), SUSPECTED);
     assert_eq!(said(&Half::default(), 60 * MS), "late-ack");
     // No timer is half a second long.
-    let slow = changed(half(600, 4), |half| half.ack_min_ns = 600_000_000);
+    let slow = changed(half(600, 4), |half| half.path.ack_min_ns = 600_000_000);
     assert_eq!(said(&slow, 1100 * MS - 1), SUSPECTED);
     assert_eq!(said(&slow, 1100 * MS), "late-ack");
 }
@@ -162,7 +166,7 @@ fn a_receivers_own_timer_is_known_by_its_other_late_acks() {
     let half = |delayed_acks, delayed_ms: u32| {
         changed(Half::default(), |half| {
             half.tally.delayed_acks = delayed_acks;
-            half.delayed_ns = delayed_ms * 1_000_000;
+            half.path.delayed_ns = delayed_ms * 1_000_000;
         })
     };
     let own = |half: &Half, ack_wait_ns| {
@@ -306,7 +310,9 @@ fn more_in_flight_at_another_time_is_no_small_buffer() {
 #[test]
 fn an_answer_at_once_answers_the_segment_before_it() {
     let at_once = |way_us: u32, answers_ns, after_ns| {
-        let half = changed(Half::default(), |half| half.handshake_ns = way_us * 1000);
+        let half = changed(Half::default(), |half| {
+            half.path.handshake_ns = way_us * 1000
+        });
         let evidence = Evidence {
             answered_ns: Some(40 * MS + after_ns),
             answers_ns,
@@ -328,7 +334,7 @@ fn an_answer_at_once_answers_the_segment_before_it() {
         ..evidence(&half)
     };
     assert!(!unanswered.answered_at_once(&hold()));
-    let clocked = changed(behind(1), |half| half.turn = Turn::SelfClocked);
+    let clocked = changed(behind(1), |half| half.turns.turn = Turn::SelfClocked);
     assert_eq!(said(&clocked, 41 * MS), "nobody-waited");
 }
 
@@ -364,7 +370,7 @@ fn what_was_sent_again_may_have_been_lost() {
     let half = |delayed_acks| {
         changed(behind(1), |half| {
             half.tally.delayed_acks = delayed_acks;
-            half.delayed_ns = 270_000_000;
+            half.path.delayed_ns = 270_000_000;
         })
     };
     let lost = |half: &Half, needlessly, after_ms| {

@@ -20,8 +20,8 @@ const LAN: [&str; 2] = ["10.0.0.1:40000", "10.0.0.2:80"];
 fn the_mss_is_the_lesser_offer_less_the_timestamps() {
     let mss = |own, peer, timestamps| {
         let mut connection = between(LAN[0], LAN[1]);
-        connection.halves[0].mss_option = own;
-        connection.halves[1].mss_option = peer;
+        connection.halves[0].path.mss_option = own;
+        connection.halves[1].path.mss_option = peer;
         connection.halves[0].timestamps = timestamps;
         connection.settle_mss();
         connection.mss(0)
@@ -92,9 +92,9 @@ fn the_client_is_who_opened_or_who_has_the_higher_port() {
 #[test]
 fn the_round_trip_is_the_way_to_both_ends() {
     let mut connection = between(LAN[0], LAN[1]);
-    connection.halves[0].handshake_ns = 3000;
+    connection.halves[0].path.handshake_ns = 3000;
     assert_eq!(connection.rtt_ns(), None);
-    connection.halves[1].ack_min_ns = 40;
+    connection.halves[1].path.ack_min_ns = 40;
     assert_eq!(connection.rtt_ns(), Some(3040));
 }
 
@@ -103,7 +103,7 @@ fn the_round_trip_is_the_way_to_both_ends() {
 fn two_segments_that_were_answered_alone_are_two_messages() {
     let pieces = |answered, last, next| {
         let mut connection = between(LAN[0], "10.0.0.2:5000");
-        connection.halves[0].answered_len = answered;
+        connection.halves[0].turns.answered_len = answered;
         connection.halves[0].last_len = last;
         connection.pieces(0, &Around::default(), next)
     };
@@ -151,24 +151,24 @@ fn private_addresses_are_those_of_no_way_out() {
 fn a_relay_answers_for_a_public_host() {
     let relayed = |one: &str, change: fn(&mut Connection)| {
         let mut connection = between("10.0.0.1:40000", one);
-        connection.halves[0].handshake_ns = 2_499_999;
+        connection.halves[0].path.handshake_ns = 2_499_999;
         connection.raw_ip = true;
         change(&mut connection);
         connection.is_relayed()
     };
     assert!(relayed("8.8.8.8:443", |_| {}));
     assert!(!relayed("10.0.0.9:443", |_| {}));
-    assert!(!relayed("8.8.8.8:443", |c| c.halves[0].handshake_ns = 2_500_000));
-    assert!(!relayed("8.8.8.8:443", |c| c.halves[0].handshake_ns = u32::MAX));
+    assert!(!relayed("8.8.8.8:443", |c| c.halves[0].path.handshake_ns = 2_500_000));
+    assert!(!relayed("8.8.8.8:443", |c| c.halves[0].path.handshake_ns = u32::MAX));
     assert!(!relayed("8.8.8.8:443", |c| c.raw_ip = false));
     let made_up = |c: &mut Connection| {
         c.raw_ip = false;
-        c.halves[1].ttl = 2;
+        c.halves[1].path.ttl = 2;
     };
     assert!(relayed("8.8.8.8:443", made_up));
     let not_the_public_one = |c: &mut Connection| {
         c.raw_ip = false;
-        c.halves[0].ttl = 2;
+        c.halves[0].path.ttl = 2;
     };
     assert!(!relayed("8.8.8.8:443", not_the_public_one));
 }
@@ -180,7 +180,7 @@ fn no_public_host_is_reached_without_a_router() {
     let relayed = |client: &str, server: &str, ttls: [u8; 2]| {
         let mut connection = between(client, server);
         for (half, ttl) in connection.halves.iter_mut().zip(ttls) {
-            (half.ttl, half.handshake_ns) = (ttl, 44_000_000);
+            (half.path.ttl, half.path.handshake_ns) = (ttl, 44_000_000);
         }
         connection.is_relayed()
     };
@@ -201,8 +201,8 @@ fn a_link_that_only_a_relay_makes() {
     let relayed = |[one, other]: [&str; 2], mss, raw_ip| {
         let mut connection = between(one, other);
         connection.client = Some(0);
-        connection.halves[1].mss_option = mss;
-        connection.halves[0].handshake_ns = 2_499_999;
+        connection.halves[1].path.mss_option = mss;
+        connection.halves[0].path.handshake_ns = 2_499_999;
         connection.raw_ip = raw_ip;
         connection.is_relayed()
     };
@@ -221,13 +221,13 @@ fn a_link_that_only_a_relay_makes() {
     // What the client says of itself tells nothing of the server.
     let mut client = between(LAN[0], LAN[1]);
     client.client = Some(0);
-    client.halves[0].mss_option = 30_000;
-    client.halves[0].handshake_ns = 1;
+    client.halves[0].path.mss_option = 30_000;
+    client.halves[0].path.handshake_ns = 1;
     assert!(!client.is_relayed());
     // A slow way is no relay's.
     let mut slow = between(LAN[0], LAN[1]);
     slow.client = Some(0);
-    slow.halves[1].mss_option = 30_000;
-    slow.halves[0].handshake_ns = 2_500_000;
+    slow.halves[1].path.mss_option = 30_000;
+    slow.halves[0].path.handshake_ns = 2_500_000;
     assert!(!slow.is_relayed());
 }

@@ -10,10 +10,7 @@ const MSS: u32 = 1000;
 
 /// Returns a sender whose first rounds had these numbers of segments.
 pub(crate) fn opened_with(opening: [u8; 4]) -> Half {
-    Half {
-        opening,
-        ..Half::default()
-    }
+    changed(Half::default(), |half| half.rounds.opening = opening)
 }
 
 /// Returns `half` with this change.
@@ -95,7 +92,7 @@ impl Told {
 
 #[test]
 fn a_window_that_opens_from_one_segment_is_known_by_its_rounds() {
-    let grew = |opening| opened_with(opening).grew_from_one();
+    let grew = |opening| opened_with(opening).rounds.grew_from_one();
     for opening in [[1, 2, 1, 0], [1, 3, 4, 0], [1, 2, 4, 9]] {
         assert!(grew(opening), "{opening:?}");
     }
@@ -119,8 +116,8 @@ fn rounds_are_what_left_between_two_acknowledgments() {
     told.sends(91.0, 1000).sends(91.1, 2000).hears(95.0, 4501);
     told.hears(96.0, 5501).sends(97.0, 300).hears(98.0, 5801);
     told.sends(99.0, 300).hears(100.0, 6101);
-    assert_eq!(told.half.opening, [1, 2, 3, 1]);
-    assert!(told.half.grew_from_one());
+    assert_eq!(told.half.rounds.opening, [1, 2, 3, 1]);
+    assert!(told.half.rounds.grew_from_one());
 }
 
 /// An end is made up if fewer hops are left than any path leaves, its MSS exceeds Ethernet's, or its
@@ -128,8 +125,11 @@ fn rounds_are_what_left_between_two_acknowledgments() {
 #[test]
 fn an_end_that_cannot_be_what_it_says_is_made_up() {
     let end = |ttl, mss_option, max_len| Half {
-        ttl,
-        mss_option,
+        path: Path {
+            ttl,
+            mss_option,
+            ..Path::default()
+        },
         max_len,
         ..Half::default()
     };
@@ -153,10 +153,10 @@ fn an_end_that_cannot_be_what_it_says_is_made_up() {
 
 #[test]
 fn the_way_blurs_by_what_its_two_measures_differ() {
-    let half = |handshake_ns, ack_min_ns| Half {
+    let half = |handshake_ns, ack_min_ns| Path {
         handshake_ns,
         ack_min_ns,
-        ..Half::default()
+        ..Path::default()
     };
     assert_eq!(half(u32::MAX, u32::MAX).receiver_distance_ns(), None);
     assert_eq!(half(6400, u32::MAX).receiver_distance_ns(), Some(6400));
@@ -173,8 +173,11 @@ fn the_way_blurs_by_what_its_two_measures_differ() {
 #[test]
 fn only_a_handshake_tells_that_an_ack_was_prompt() {
     let half = |handshake_ns, wait_ns| Half {
-        handshake_ns,
-        ack_min_ns: 100_000_000,
+        path: Path {
+            handshake_ns,
+            ack_min_ns: 100_000_000,
+            ..Path::default()
+        },
         release: Release {
             wait_ns,
             ..Release::default()
@@ -283,14 +286,14 @@ fn the_pace_of_the_receivers_link_is_the_fastest_seen() {
         told.sends(0.0, 1000);
     }
     told.hears(50.0, 1001);
-    assert_eq!(told.half.pace, 0);
+    assert_eq!(told.half.path.pace, 0);
     told.hears(50.032, 2001);
-    assert_eq!(told.half.pace, 32 * 16);
+    assert_eq!(told.half.path.pace, 32 * 16);
     told.hears(50.048, 3001);
-    assert_eq!(told.half.pace, 16 * 16);
+    assert_eq!(told.half.path.pace, 16 * 16);
     // The ACK that ends the flight may have been delayed, so it is not used.
     told.hears(50.049, 4001);
-    assert_eq!(told.half.pace, 16 * 16);
+    assert_eq!(told.half.path.pace, 16 * 16);
     // The first part of the flight was acknowledged 49 us before the rest.
     assert_eq!(told.half.released_in_parts_ns, 49_000);
     // An ACK of a flight that has ended is not a part of the next.
@@ -314,7 +317,7 @@ fn late_acks_are_counted_and_averaged_as_a_round_trip_is() {
     }
     assert_eq!(told.half.tally.delayed_acks, 2);
     // Seven eighths of the first and one of the second.
-    let ms = f64::from(told.half.delayed_ns) / 1e6;
+    let ms = f64::from(told.half.path.delayed_ns) / 1e6;
     assert!((ms - (10.0 * 7.0 + 499.999) / 8.0).abs() < 1e-3, "{ms}");
     assert_eq!(
         (told.half.tally.acks, told.half.tally.acked_segments),
@@ -336,7 +339,7 @@ fn prompt_acks_are_those_of_two_full_segments() {
             number += len;
         }
         told.hears(7.0, number);
-        i64::from(told.half.prompt_ns)
+        i64::from(told.half.path.prompt_ns)
     };
     assert_eq!(prompt(&[1000, 1000]), 7 * MS);
     assert_eq!(prompt(&[2000]), 7 * MS);
@@ -353,12 +356,12 @@ fn the_shortest_wait_is_the_way() {
     told.sends(0.0, 100).hears(30.0, 101);
     told.sends(40.0, 100).hears(50.0, 201);
     told.sends(60.0, 100).hears(90.0, 301);
-    assert_eq!(i64::from(told.half.ack_min_ns), 10 * MS);
+    assert_eq!(i64::from(told.half.path.ack_min_ns), 10 * MS);
     told.sends(100.0, 100);
     let mut out_of_order = ack(401);
     out_of_order.options.sack.push(1, 2);
     told.hears_as(101.0, &out_of_order, 60_000);
-    assert_eq!(i64::from(told.half.ack_min_ns), 10 * MS);
+    assert_eq!(i64::from(told.half.path.ack_min_ns), 10 * MS);
 }
 
 #[test]
@@ -397,7 +400,7 @@ fn what_could_have_shared_a_segment_is_counted() {
     let mergeable = |first: u32, gap_ms: f64, second: u32, between: bool| {
         let mut told = Told::from(1);
         told.sends(0.0, first);
-        told.half.peer_between = between;
+        told.half.turns.peer_between = between;
         told.sends(gap_ms, second);
         let tally = &told.half.tally;
         (tally.mergeable, tally.mergeable_bytes, tally.runs)
@@ -481,7 +484,7 @@ fn an_answer_comes_from_who_has_seen_all() {
         for _ in 0..segments {
             told.sends(0.0, 10);
         }
-        told.half.peer_spoke = false;
+        told.half.turns.peer_spoke = false;
         told.half.hear(
             &Segment {
                 payload: 5,
@@ -490,18 +493,17 @@ fn an_answer_comes_from_who_has_seen_all() {
             0,
         );
         let half = told.half;
-        assert!(half.peer_between);
-        (half.peer_spoke, half.answered_len)
+        assert!(half.turns.peer_between);
+        (half.turns.peer_spoke, half.turns.answered_len)
     };
     // One segment that was answered on its own.
     assert_eq!(heard(11, 1), (true, 10));
     assert_eq!(heard(10, 1), (false, 0));
     assert_eq!(heard(21, 2), (true, 0));
-    let half = Half {
-        peer_spoke: true,
-        heard: 100,
-        ..Half::default()
-    };
+    let half = changed(Half::default(), |half| {
+        half.turns.peer_spoke = true;
+        half.heard = 100;
+    });
     let answer = |ack| half.is_answer(&Segment { ack, ..data(1, 1) });
     assert!(answer(101) && !answer(100) && !answer(99));
 }

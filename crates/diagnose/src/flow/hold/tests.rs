@@ -61,7 +61,7 @@ fn what_comes_late_may_have_been_lost_before() {
             half.sent.time_ns += 5000 * MS;
             half.release.mark.time_ns += 5000 * MS;
             half.hear(&data(1, 9), half.sent.time_ns - asked_ago_ns);
-            half.peer_spoke = false;
+            half.turns.peer_spoke = false;
         });
         let segment = Segment {
             ack: 10,
@@ -171,7 +171,7 @@ fn behind_a_prompt_ack_what_has_news_of_the_peer_is_an_answer() {
     assert_eq!(answer(&acknowledged()), "held");
     let asked = |at_ns| {
         changed(acknowledged(), |half| {
-            half.handshake_ns = 35_000_000;
+            half.path.handshake_ns = 35_000_000;
             half.hear(&data(1, 1), at_ns);
         })
     };
@@ -314,7 +314,7 @@ fn a_cork_is_ended_by_the_retransmission_timer() {
     let unlike = |change: fn(&mut Half)| at(&changed(full.clone(), change), 10, 220 * MS, 200);
     assert_eq!(unlike(|_| {}), "held");
     assert_eq!(unlike(|half| half.last_len = 1999), "none");
-    assert_eq!(unlike(|half| half.peer_between = true), "none");
+    assert_eq!(unlike(|half| half.turns.peer_between = true), "none");
     assert_eq!(unlike(|half| half.disturbed = true), "none");
     assert_eq!(unlike(|half| half.next = 102), "none");
     // An ACK in the last quarter may be what released it.
@@ -342,7 +342,7 @@ fn far_behind_a_short_one(after_ns: i64, full_len: u32) -> &'static str {
     half.last_len = full_len;
     half.release.mark = mark(4, one_ms(5) + 10_000);
     half.release.wait_ns = 10_000;
-    half.handshake_ns = 10_000;
+    half.path.handshake_ns = 10_000;
     seen(&pause(
         &half,
         Some(one_ms(30)),

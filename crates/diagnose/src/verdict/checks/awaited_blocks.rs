@@ -19,6 +19,7 @@ pub(crate) fn ask(question: &Question<'_>) -> Answer {
     if !turn.bulk {
         return Answer::NotAsked;
     }
-    let reports = turn.by_a_clock && evidence.answered_ns.is_none() && !evidence.half.was_asked();
+    let reports =
+        turn.by_a_clock && evidence.answered_ns.is_none() && !evidence.half.turns.was_asked();
     Answer::of(!reports, Saw::Nothing)
 }

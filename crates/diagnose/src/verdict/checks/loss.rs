@@ -27,7 +27,7 @@ pub(crate) fn ask(question: &Question<'_>) -> Answer {
 /// Returns whether the trigger may have been lost.
 pub(crate) fn is(evidence: &Evidence<'_>, hold: &Hold) -> bool {
     hold.resent.is_some_and(|resent| {
-        let delayed_ns = i64::from(evidence.half.delayed_ns);
+        let delayed_ns = i64::from(evidence.half.path.delayed_ns);
         let too_late =
             evidence.half.tally.delayed_acks >= OWN_TIMER_ACKS && resent.after_ns > 2 * delayed_ns;
         !resent.needlessly || too_late

@@ -17,6 +17,6 @@ pub(crate) static CHECK: Check = Check {
 
 pub(crate) fn ask(question: &Question<'_>) -> Answer {
     let (evidence, hold) = (question.evidence, question.hold);
-    let alone = evidence.half.turn == Turn::SelfClocked && !evidence.answered_at_once(hold);
+    let alone = evidence.half.turns.turn == Turn::SelfClocked && !evidence.answered_at_once(hold);
     Answer::of(!alone, Saw::Nothing)
 }

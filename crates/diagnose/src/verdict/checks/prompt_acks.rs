@@ -19,7 +19,7 @@ pub(crate) fn ask(question: &Question<'_>) -> Answer {
     if hold.release.is_none() || evidence.is_prompt(hold) {
         return Answer::NotAsked;
     }
-    let prompt_ns = i64::from(evidence.half.prompt_ns) - evidence.path_ns();
+    let prompt_ns = i64::from(evidence.half.path.prompt_ns) - evidence.path_ns();
     let beyond_ns = evidence.beyond_ns(hold);
     Answer::of(
         prompt_ns * 2 <= beyond_ns,

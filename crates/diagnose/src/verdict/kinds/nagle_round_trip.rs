@@ -12,7 +12,7 @@ pub(crate) fn is(hold: &Hold, half: &Half, answered_ns: Option<i64>) -> bool {
         && window_had_room(hold, half)
         && hold.room >= hold.held_len
         && answered_ns.is_some()
-        && (half.handshake_ns != u32::MAX || half.tally.acks >= 4)
+        && (half.path.handshake_ns != u32::MAX || half.tally.acks >= 4)
         && hold.held.time_ns - hold.trigger.time_ns >= NOTICED_WAIT_NS
 }
 
@@ -27,8 +27,8 @@ fn window_had_room(hold: &Hold, half: &Half) -> bool {
         false => half.peak_flight,
     };
     hold.flight < hold.mss
-        || (hold.flight < 2 * hold.mss && !half.grew_from_one())
-        || (!hold.trigger_len.is_multiple_of(hold.mss) && !half.grew_from_one())
+        || (hold.flight < 2 * hold.mss && !half.rounds.grew_from_one())
+        || (!hold.trigger_len.is_multiple_of(hold.mss) && !half.rounds.grew_from_one())
         || before >= hold.flight + hold.held_len
         || hold.repeated
         || i64::from(hold.in_parts_ns) >= ACKS_TOGETHER_NS

@@ -8,7 +8,7 @@ use crate::flow::hold::Hold;
 /// that grows on from two segments, with more to send each time, shows that the window was small.
 pub(crate) fn is(hold: &Hold, half: &Half) -> bool {
     hold.release.is_some()
-        && half.grew_from_one()
+        && half.rounds.grew_from_one()
         && hold.held_len >= hold.mss
         && hold.fresh
         && !hold.trigger_len.is_multiple_of(hold.mss)

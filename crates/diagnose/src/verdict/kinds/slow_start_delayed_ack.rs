@@ -25,7 +25,9 @@ pub(crate) fn timeout(hold: &Hold, half: &Half) -> Timeout {
 
 /// The first flight, under a small initial window.
 fn begins(hold: &Hold, half: &Half) -> bool {
-    hold.fresh && (half.grew_from_one() || began_with_one(hold, half)) && hold.flight < 4 * hold.mss
+    hold.fresh
+        && (half.rounds.grew_from_one() || began_with_one(hold, half))
+        && hold.flight < 4 * hold.mss
 }
 
 /// After a retransmission timeout the window is one segment again (RFC 5681, section 3.1). One
@@ -38,5 +40,5 @@ fn begins_again(hold: &Hold, half: &Half) -> bool {
 /// small, and no program writes exactly that much. A missing PSH shows this alone, wherever it was
 /// captured.
 fn began_with_one(hold: &Hold, half: &Half) -> bool {
-    hold.flight == hold.mss && (half.begins_with_one() || hold.more_ready)
+    hold.flight == hold.mss && (half.rounds.begin_with_one() || hold.more_ready)
 }

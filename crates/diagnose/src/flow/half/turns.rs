@@ -1,0 +1,97 @@
+//! Whose turn it is: what the sender's run of data began with, and what the peer has said since.
+
+use tinygram_stalls::thresholds::LEAST_TAIL_NS;
+
+/// What a run of data began with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Nothing sent yet.
+    #[default]
+    None,
+    /// First data, or data after the peer's.
+    Answer,
+    /// Data after a pause of the sender's own.
+    SelfClocked,
+}
+
+/// The turns of one sender and its peer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Turns {
+    /// The peer's last data, and the last before it: when it was seen, in nanoseconds since the epoch, and
+    /// the sequence number after it.
+    peer_data: [(i64, u32); 2],
+    /// Length of a segment that the peer answered for itself.
+    pub(crate) answered_len: u32,
+    /// What the sender's run of data began with.
+    pub(crate) turn: Turn,
+    /// What it is sending answers something.
+    pub(crate) asked: bool,
+    /// The peer sent data after this sender's last data.
+    pub(crate) peer_spoke: bool,
+    /// The peer sent data after this sender's last data, whatever it acknowledged.
+    pub(crate) peer_between: bool,
+    /// Segments since the peer last spoke.
+    turn_segments: u8,
+}
+
+impl Turns {
+    /// What the sender sends from now on it sends for another reason than before.
+    pub(super) fn begin(&mut self, turn: Turn) {
+        self.turn = turn;
+    }
+
+    /// The sender answers what the peer has said, if that has said anything.
+    pub(crate) fn note_asked(&mut self) {
+        self.asked = self.peer_spoke;
+    }
+
+    /// The sender sent data.
+    #[inline]
+    pub(super) fn sent(&mut self) {
+        self.turn_segments = match self.peer_spoke {
+            true => 1,
+            false => self.turn_segments.saturating_add(1),
+        };
+        self.peer_spoke = false;
+        self.peer_between = false;
+    }
+
+    /// The peer sent data that ends at `end`. If it is an `answer`, it has seen all that this sender sent, the last of
+    /// it `last_len` bytes long.
+    #[inline]
+    pub(super) fn heard(&mut self, time_ns: i64, end: u32, answer: bool, last_len: u32) {
+        self.peer_between = true;
+        self.peer_data = [(time_ns, end), self.peer_data[0]];
+        if answer {
+            if self.turn_segments == 1 && !self.peer_spoke {
+                self.answered_len = last_len;
+            }
+            self.peer_spoke = true;
+        }
+    }
+
+    /// Returns whether the peer has said something at all.
+    pub(crate) fn was_asked(&self) -> bool {
+        self.peer_data[0].0 != 0
+    }
+
+    /// Returns when the last data of the peer that this number acknowledges was seen, if it was one of the last two,
+    /// in nanoseconds since the epoch; 0 before there was any.
+    pub(crate) fn asked_ns(&self, ack: u32) -> Option<i64> {
+        let covered = |(_, end): &&(i64, u32)| (ack.wrapping_sub(*end) as i32) >= 0;
+        let asked = self.peer_data.iter().find(covered);
+        asked.map(|(at_ns, _)| *at_ns)
+    }
+
+    /// Returns whether a segment that acknowledges no more than this left before its sender had got data of the peer
+    /// that was sent before an acknowledgment at this time, and so before it had got that. Data sent long before was
+    /// lost.
+    pub(super) fn lacks_data_before(&self, ack: u32, release_ns: i64) -> bool {
+        let before = |(at_ns, end): &(i64, u32)| {
+            *at_ns != 0
+                && (1..LEAST_TAIL_NS).contains(&(release_ns - at_ns))
+                && (ack.wrapping_sub(*end) as i32) < 0
+        };
+        self.peer_data.iter().any(before)
+    }
+}
