@@ -314,6 +314,21 @@ fn no_modules_name_each_other_in_a_circle() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Crates in which not even a parent and its child may name each other.
+const WITHOUT_CIRCLES_OF_FILES: &[&str] = &["diagnose", "stalls"];
+
+#[test]
+fn no_files_name_each_other_in_a_circle() {
+    let mut wrong = Vec::new();
+    for folder in WITHOUT_CIRCLES_OF_FILES {
+        for circle in circles::among_files(&Sources::of(folder)) {
+            let members: Vec<_> = circle.iter().map(|it| it.join("::")).collect();
+            wrong.push(format!("{folder}: a circle of {}", members.join(", ")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// As above: the search finds the circles that exist.
 #[test]
 fn circles_are_seen() {

@@ -53,6 +53,15 @@ pub(crate) fn arrows(sources: &Sources) -> Vec<(Module, Module)> {
     each.collect()
 }
 
+/// The circles among files, with parents and children as files of their own.
+pub(crate) fn among_files(sources: &Sources) -> Vec<Vec<Module>> {
+    let named = sources.files.iter().map(|(module, file)| {
+        let named = sources.files_named_by(module, file);
+        (module.clone(), named)
+    });
+    circles_of_a_folder(&named.collect())
+}
+
 /// Those that reach each other, each set once.
 fn circles_of_a_folder(names: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<Module>> {
     let reached: BTreeMap<_, _> = names

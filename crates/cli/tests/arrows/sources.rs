@@ -50,6 +50,13 @@ impl Sources {
 
     /// Returns the modules outside of `module` that `source`, the module's file, names.
     pub(crate) fn named_by(&self, module: &Module, source: &syn::File) -> BTreeSet<Module> {
+        let mut named = self.files_named_by(module, source);
+        named.retain(|named| !named.starts_with(module));
+        named
+    }
+
+    /// Returns the other files that `source`, the file of `module`, names, also those below it.
+    pub(crate) fn files_named_by(&self, module: &Module, source: &syn::File) -> BTreeSet<Module> {
         let mut paths = Paths::default();
         paths.visit_file(source);
         let named = paths.found.iter().filter_map(|path| {
@@ -58,7 +65,7 @@ impl Sources {
                 .then(|| self.resolve(module, path, DEEPEST))
                 .flatten()
         });
-        named.filter(|named| !named.starts_with(module)).collect()
+        named.filter(|named| named != module).collect()
     }
 
     /// Returns the module that `path`, written in `at`, leads to; `None` if it leads out of the

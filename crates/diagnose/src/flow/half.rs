@@ -1,5 +1,6 @@
 //! One direction of a connection: the data one host sends, and how the other acknowledges it.
 
+mod again;
 mod chain;
 mod link;
 mod numeric;

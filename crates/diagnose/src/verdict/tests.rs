@@ -121,7 +121,7 @@ fn what_the_link_takes_for_the_flight_is_no_delay() {
 fn a_receiver_whose_prompt_acks_are_late_delays_nothing() {
     let half = |prompt_ms: u32| {
         changed(behind(4), |half| {
-            half.path.prompt_ns = prompt_ms * 1_000_000
+            half.path.prompt_ns = prompt_ms * 1_000_000;
         })
     };
     assert_eq!(said(&half(24), 44 * MS), ACCUSED);
@@ -311,7 +311,7 @@ fn more_in_flight_at_another_time_is_no_small_buffer() {
 fn an_answer_at_once_answers_the_segment_before_it() {
     let at_once = |way_us: u32, answers_ns, after_ns| {
         let half = changed(Half::default(), |half| {
-            half.path.handshake_ns = way_us * 1000
+            half.path.handshake_ns = way_us * 1000;
         });
         let evidence = Evidence {
             answered_ns: Some(40 * MS + after_ns),

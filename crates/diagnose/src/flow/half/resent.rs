@@ -1,9 +1,6 @@
 //! A segment that its sender sent again: lost, or acknowledged later than the sender's timer waits.
 
-use tinygram_stalls::thresholds::{LATE_ACK_NS, LEAST_TAIL_NS};
-use tinygram_wire::decode::Segment;
-
-use super::{Half, Mark};
+use crate::flow::mark::Mark;
 
 /// A segment alone in flight, sent again.
 #[derive(Clone, Copy, Debug)]
@@ -13,52 +10,4 @@ pub(crate) struct Resent {
     pub(crate) after_ns: i64,
     /// The receiver has said that it had it before (RFC 2883).
     pub(crate) needlessly: bool,
-}
-
-impl Half {
-    /// A segment is sent again. If it is short, alone in flight, and a timer's length after its first sending,
-    /// it may be that its receiver delays ACKs for longer than this sender waits.
-    pub(crate) fn send_again(&mut self, segment: &Segment, mark: Mark, mss: u32) {
-        let after_ns = mark.time_ns - self.sent.time_ns;
-        let alone = segment.seq == self.acked
-            && segment.seq.wrapping_add(segment.payload) == self.next
-            && segment.payload == self.flight;
-        self.resent =
-            (alone && segment.payload < mss && after_ns >= LEAST_TAIL_NS && !self.disturbed).then(
-                || {
-                    Box::new(Resent {
-                        mark,
-                        after_ns,
-                        needlessly: false,
-                    })
-                },
-            );
-        self.tally.retransmitted += 1;
-        self.disturbed = true;
-        self.waited_flight = 0;
-    }
-
-    /// A selective acknowledgment tells of loss, unless it says that what was sent again had arrived before: then
-    /// its block is below the acknowledgment (RFC 2883, section 4).
-    #[inline]
-    pub(super) fn note_sack(&mut self, segment: &Segment) {
-        let Some((_, end)) = segment.options.sack.iter().next() else {
-            return;
-        };
-        let twice = (segment.ack.wrapping_sub(end) as i32) >= 0;
-        match &mut self.resent {
-            Some(resent) if twice => resent.needlessly = true,
-            _ => {
-                self.disturbed = true;
-                self.resent = None;
-            }
-        }
-    }
-
-    /// The acknowledgment that came last answers what was sent again.
-    pub(crate) fn was_answered(&self, resent: &Resent) -> bool {
-        let wait_ns = self.release.wait_ns - resent.after_ns;
-        resent.mark.frame < self.release.mark.frame
-            && wait_ns - self.receiver_distance_ns().unwrap_or(0) < LATE_ACK_NS
-    }
 }
