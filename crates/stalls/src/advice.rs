@@ -12,7 +12,7 @@ use crate::cure::Cure;
 use crate::kind::Kind;
 use crate::pieces::Pieces;
 use crate::protocol::Protocol;
-use crate::remedies;
+use crate::remedy_table;
 use crate::side::Side;
 use crate::timeout::Timeout;
 
@@ -185,6 +185,7 @@ fn senders(case: &Case) -> Vec<Step> {
         "set TCP_NODELAY on the socket",
     );
     let mut steps = match case.kind {
+        Kind::ShortInitialSegment | Kind::SlowStartDelayedAck => initial_window(case),
         Kind::WriteWriteRead | Kind::NagleRoundTrip => match case.pieces {
             Pieces::Pipelined => vec![no_delay],
             Pieces::OneMessage => vec![no_delay, write_once],
@@ -199,22 +200,6 @@ fn senders(case: &Case) -> Vec<Step> {
             ),
             no_delay,
         ],
-        Kind::ShortInitialSegment => vec![
-            step(Cure::InitialWindow, Effort::HostSetting, INITIAL_WINDOW),
-            step(
-                Cure::WriteOnce,
-                Effort::Rewrite,
-                "write header and body together so that the first segment is full",
-            ),
-        ],
-        Kind::SlowStartDelayedAck if case.timeout == Timeout::Yes => Vec::new(),
-        Kind::SlowStartDelayedAck => {
-            vec![step(
-                Cure::InitialWindow,
-                Effort::HostSetting,
-                INITIAL_WINDOW,
-            )]
-        }
         Kind::SmallBuffer => vec![buffer(case)],
         Kind::IdleRestart => vec![
             step(
@@ -249,6 +234,27 @@ fn senders(case: &Case) -> Vec<Step> {
     steps
 }
 
+/// Returns what enlarges the window with which a sender begins. Behind a timeout it is small whatever is set.
+fn initial_window(case: &Case) -> Vec<Step> {
+    let step = |cure, effort, text: &str| Step {
+        side: case.sender,
+        cure,
+        effort,
+        text: text.to_owned(),
+    };
+    let larger = step(Cure::InitialWindow, Effort::HostSetting, INITIAL_WINDOW);
+    let whole = step(
+        Cure::WriteOnce,
+        Effort::Rewrite,
+        "write header and body together so that the first segment is full",
+    );
+    match case.kind {
+        Kind::ShortInitialSegment => vec![larger, whole],
+        _ if case.timeout == Timeout::Yes => Vec::new(),
+        _ => vec![larger],
+    }
+}
+
 /// Returns what is known to help with the protocol.
 fn protocols(case: &Case) -> Vec<Step> {
     let fits = |cure| match case.kind {
@@ -260,11 +266,11 @@ fn protocols(case: &Case) -> Vec<Step> {
     let Some(protocol) = case.protocol else {
         return Vec::new();
     };
-    let effort = match remedies::are_settings(protocol) {
+    let effort = match remedy_table::are_settings(protocol) {
         true => Effort::ProgramSetting,
         false => Effort::OneLine,
     };
-    let remedies = remedies::of(protocol, case).filter(|remedy| fits(remedy.cure));
+    let remedies = remedy_table::of(protocol, case).filter(|remedy| fits(remedy.cure));
     remedies
         .map(|remedy| Step {
             side: case.sender,

@@ -28,6 +28,8 @@ mod protocol;
 pub mod recipes;
 #[cfg(feature = "texts")]
 mod remedies;
+#[cfg(feature = "texts")]
+mod remedy_table;
 mod side;
 pub mod thresholds;
 mod tier;

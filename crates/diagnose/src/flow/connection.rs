@@ -2,15 +2,15 @@
 
 use tinygram_engine::Flags;
 use tinygram_stalls::thresholds::{
-    BURST_NS, CLOCK_STEP_NS, DEFAULT_MSS, FINEST_NS, LEAST_FULL_BYTES, NEEDLESS_RETRANSMISSIONS,
-    OTHER_NUMBERS, QUEUE_LAG_NS, RTO_MIN_NS,
+    BURST_NS, CLOCK_STEP_NS, FINEST_NS, LEAST_FULL_BYTES, NEEDLESS_RETRANSMISSIONS, QUEUE_LAG_NS,
+    RTO_MIN_NS,
 };
 use tinygram_wire::decode::{Around, Segment};
 
 use super::copies::Copies;
 use super::ends::Ends;
 use super::half::{self, Arrival, Half, Turn};
-use super::hold::{self, Pause};
+use super::hold::{self, Hold, Pause};
 use super::mark::Mark;
 use super::restart;
 use super::seen::{Plain, Seen};
@@ -43,7 +43,7 @@ pub(crate) struct Connection {
     pub(crate) halves: [Half; 2],
     pub(crate) first: Mark,
     /// The TSval of each end's SYN.
-    syn_stamps: [u32; 2],
+    pub(super) syn_stamps: [u32; 2],
 }
 
 /// Whoever wants to know what is seen, when it is seen.
@@ -73,28 +73,6 @@ impl Connection {
         };
         fresh.settle_mss();
         fresh
-    }
-
-    /// Returns true if the segment opens another connection on the same four-tuple.
-    #[inline]
-    pub(crate) fn is_reuse(&self, segment: &Segment, from: usize, time_ns: i64) -> bool {
-        segment.flags.any(Flags::SYN) && self.opens_another(segment, from, time_ns)
-    }
-
-    #[cold]
-    fn opens_another(&self, segment: &Segment, from: usize, time_ns: i64) -> bool {
-        // A capture that was joined to itself, or to one of an earlier time.
-        let had_data = self.halves.iter().any(|half| half.tally.segments > 0);
-        if had_data && self.last_ns - time_ns > CLOCK_STEP_NS {
-            return true;
-        }
-        let half = &self.halves[from];
-        let ahead = segment.seq.wrapping_add(1).wrapping_sub(half.next) as i32;
-        match segment.flags.any(Flags::ACK) {
-            false => self.closed || (half.seen && ahead != 0),
-            // The SYN before it was not captured; an old one has old numbers.
-            true => half.tally.segments > 0 && !(OTHER_NUMBERS..=0).contains(&ahead),
-        }
     }
 
     #[inline]
@@ -169,49 +147,6 @@ impl Connection {
         }
         self.last_ns = time_ns;
         time_ns
-    }
-
-    fn on_syn(&mut self, segment: &Segment, from: usize, mark: Mark) {
-        // One that comes behind data is an old one.
-        if self.halves[from].tally.segments > 0 {
-            return;
-        }
-        let answer = segment.flags.any(Flags::ACK);
-        self.client = Some(if answer { 1 - from } else { from } as u8);
-        let stamp = segment.options.timestamps.map_or(0, |stamps| stamps.value);
-        self.halves[1 - from].data_stamp = stamp;
-        self.syn_stamps[from] = stamp;
-        let half = &mut self.halves[from];
-        half.opened_again |= half.seen && half.next == segment.seq.wrapping_add(1);
-        half.seen = true;
-        half.next = segment.seq.wrapping_add(1);
-        half.acked = half.next;
-        half.short_end = half.next;
-        half.sent = Mark { frame: 0, ..mark };
-        half.path.mss_option = segment.options.mss.unwrap_or(DEFAULT_MSS);
-        half.window_scale = segment.options.window_scale;
-        half.timestamps = segment.options.timestamps.is_some();
-        half.window = u32::from(segment.window);
-        if !answer {
-            self.first = if self.frames <= 1 { mark } else { self.first };
-            return;
-        }
-        self.handshake = true;
-        // Timestamps and scaling count only if both offer them (RFC 7323, sections 2.2 and 3.2).
-        if self.halves.iter().any(|h| !h.timestamps) {
-            for half in &mut self.halves {
-                half.timestamps = false;
-            }
-        }
-        if self.halves.iter().any(|h| h.window_scale.is_none()) {
-            for half in &mut self.halves {
-                half.window_scale = Some(0);
-            }
-        }
-        let opener = &mut self.halves[1 - from];
-        if opener.seen && opener.sent.frame == 0 {
-            opener.path.measured(mark.time_ns - opener.sent.time_ns);
-        }
     }
 
     #[inline]
@@ -344,30 +279,7 @@ impl Connection {
             held => held,
         };
         match pause {
-            Pause::Held(mut hold) => {
-                hold.pieces = self.pieces(from, around, segment.payload);
-                hold.same_stamp = self.left_with_the_last(segment, from, mark);
-                hold.may_be_full = !self.offered_mss()
-                    && segment.payload >= LEAST_FULL_BYTES.max(self.halves[from].max_len)
-                    && !segment.flags.any(Flags::PSH | Flags::FIN);
-                let at_once = hold.is_at_once(self.halves[1 - from].blur_ns());
-                let half = &mut self.halves[from];
-                let since_ns = (mark.time_ns - half.sent.time_ns).max(distance_ns.unwrap_or(0));
-                let odds = half.odds_of_mut(hold.prompt);
-                odds.hit(hold.off_ns, at_once, since_ns);
-                odds.came_behind(hold.ack_wait_ns, hold.reaction_ns);
-                let waited = (hold.prompt, hold.flight);
-                half.restarted = false;
-                half.tally.overtaken += u32::from(half.resent.take().is_some());
-                if hold.release.is_some() {
-                    self.note_carried(from, hold.held_len, hold.reaction_ns);
-                }
-                witness.saw(self, from, Seen::Held(hold));
-                if let (true, flight) = waited {
-                    let waited = &mut self.halves[from].waited_flight;
-                    *waited = flight.max(*waited);
-                }
-            }
+            Pause::Held(hold) => self.was_held(hold, segment, around, from, mark, witness),
             Pause::Thought => {
                 let half = &mut self.halves[from];
                 let since_ns = (mark.time_ns - half.sent.time_ns).max(distance_ns.unwrap_or(0));
@@ -394,6 +306,41 @@ impl Connection {
                 witness.saw(self, from, Seen::Plain(mark, Plain::Unprompted));
                 self.rested(from, mark, distance_ns, witness);
             }
+        }
+    }
+
+    /// A segment left when something released it.
+    fn was_held(
+        &mut self,
+        mut hold: Hold,
+        segment: &Segment,
+        around: &Around,
+        from: usize,
+        mark: Mark,
+        witness: &mut impl Witness,
+    ) {
+        let distance_ns = self.halves[1 - from].receiver_distance_ns();
+        hold.pieces = self.pieces(from, around, segment.payload);
+        hold.same_stamp = self.left_with_the_last(segment, from, mark);
+        hold.may_be_full = !self.offered_mss()
+            && segment.payload >= LEAST_FULL_BYTES.max(self.halves[from].max_len)
+            && !segment.flags.any(Flags::PSH | Flags::FIN);
+        let at_once = hold.is_at_once(self.halves[1 - from].blur_ns());
+        let half = &mut self.halves[from];
+        let since_ns = (mark.time_ns - half.sent.time_ns).max(distance_ns.unwrap_or(0));
+        let odds = half.odds_of_mut(hold.prompt);
+        odds.hit(hold.off_ns, at_once, since_ns);
+        odds.came_behind(hold.ack_wait_ns, hold.reaction_ns);
+        let waited = (hold.prompt, hold.flight);
+        half.restarted = false;
+        half.tally.overtaken += u32::from(half.resent.take().is_some());
+        if hold.release.is_some() {
+            self.note_carried(from, hold.held_len, hold.reaction_ns);
+        }
+        witness.saw(self, from, Seen::Held(hold));
+        if let (true, flight) = waited {
+            let waited = &mut self.halves[from].waited_flight;
+            *waited = flight.max(*waited);
         }
     }
 

@@ -1,7 +1,9 @@
 //! One direction of a connection: the data one host sends, and how the other acknowledges it.
 
+mod acked;
 mod again;
 mod chain;
+mod data;
 mod link;
 mod numeric;
 pub(crate) mod path;
@@ -11,10 +13,9 @@ mod tails;
 mod tally;
 mod turns;
 
-use std::cmp::Ordering;
 use tinygram_stalls::thresholds::{
     ACKS_TOGETHER_NS, AT_SIGHT_NS, COPY_NS, CROSSED_NS, DEFAULT_MSS, DEFIES_OFTEN, ETHERNET_MSS,
-    LATE_ACK_NS, LONGEST_DELAY_NS, MERGE_NS, OTHER_NUMBERS,
+    LATE_ACK_NS, OTHER_NUMBERS,
 };
 
 use self::chain::Chain;
@@ -30,8 +31,7 @@ use self::turns::Turns;
 use super::mark::Mark;
 use super::numbers::Numbers;
 use super::odds::Odds;
-use tinygram_engine::Flags;
-use tinygram_wire::decode::{Around, Head, Segment};
+use tinygram_wire::decode::{Head, Segment};
 
 /// The sender's side of one direction, as far as the capture shows it. Kept small: a capture may
 /// hold hundreds of thousands of connections open at once. Its parts have writers of their own.
@@ -402,200 +402,6 @@ impl Half {
             }
             _ => Arrival::Hole,
         }
-    }
-
-    /// The peer acknowledged up to `ack`.
-    #[inline]
-    pub(crate) fn on_ack(&mut self, segment: &Segment, mark: Mark, peer_window: u32, mss: u32) {
-        let ack = segment.ack;
-        if !self.seen {
-            // The capture begins here: what is acknowledged was sent before.
-            (self.next, self.acked, self.seen) = (ack, ack, true);
-            self.short_end = ack;
-            return;
-        }
-        let advance = ack.wrapping_sub(self.acked) as i32;
-        self.note_sack(segment);
-        if advance <= 0 {
-            return;
-        }
-        if (ack.wrapping_sub(self.next) as i32) > 0 {
-            // The capture missed what is acknowledged.
-            self.next = ack;
-            self.tally.missed += 1;
-            self.disturbed = true;
-        }
-        let room = self
-            .acked
-            .wrapping_add(peer_window)
-            .wrapping_sub(self.next)
-            .min(peer_window);
-        self.rounds.acknowledged();
-        let short_open = (self.short_end.wrapping_sub(self.acked) as i32) > 0;
-        let short_acked = short_open && (self.short_end.wrapping_sub(ack) as i32) <= 0;
-        self.acked = ack;
-        let wait_ns = mark.time_ns - self.sent.time_ns;
-        let whole = ack == self.next && self.sent.frame != 0;
-        // Two ACKs within one flight, behind its last segment: as fast as the link carries it.
-        if self.release.mark.frame > self.sent.frame && !self.release.whole && !whole {
-            let since_ns = mark.time_ns - self.release.mark.time_ns;
-            self.path.carried(advance.into(), since_ns);
-        }
-        if short_acked && segment.payload == 0 {
-            self.short.acked = mark;
-        }
-        let in_parts = self.release.mark.frame > self.sent.frame && !self.release.whole;
-        if !in_parts {
-            self.part_ns = mark.time_ns;
-        }
-        let since_part_ns = mark.time_ns - self.part_ns;
-        let pure = whole && segment.payload == 0 && !segment.flags.any(Flags::SYN | Flags::FIN);
-        let carried_ns = self.path.carries_ns(advance.into());
-        let step_ns = match in_parts {
-            true => mark.time_ns - self.release.mark.time_ns - carried_ns,
-            false => 0,
-        };
-        self.before_release_ns = self.release.mark.time_ns;
-        self.release = Release {
-            mark,
-            wait_ns,
-            step_ns,
-            room,
-            stamp: segment.options.timestamps.map(|t| t.value),
-            pure,
-            whole,
-            short: short_acked && !whole && segment.payload == 0,
-        };
-        if whole && !self.disturbed {
-            // The odd segment of a flight may wait, and a short one; what covers two full may not.
-            let two = advance.unsigned_abs() >= 2 * mss && is_whole(self.last_len, mss);
-            self.path.acknowledged(wait_ns, two);
-        }
-        if pure {
-            self.tally.acks += 1;
-            self.tally.acked_segments += self.flight_segments;
-            let path_ns = match self.path.is_measured() {
-                true => self.receiver_distance_ns().unwrap_or(0),
-                false => 0,
-            };
-            if (LATE_ACK_NS..LONGEST_DELAY_NS).contains(&(wait_ns - path_ns)) && !self.finished {
-                self.tally.delayed_acks += 1;
-                self.path.delayed(wait_ns);
-            }
-        }
-        if whole {
-            self.released_flight = self.flight;
-            self.released_in_parts_ns = if in_parts { saturate(since_part_ns) } else { 0 };
-            (self.flight, self.flight_segments) = (0, 0);
-            self.released_grew = std::mem::take(&mut self.flight_grew);
-        }
-    }
-
-    /// Takes a new data segment into the account; the verdicts on its timing come before.
-    ///
-    /// What reaches half of the receiver's window at its largest is let go by every rule (RFC 9293,
-    /// section 3.8.6.2.1).
-    #[inline]
-    pub(crate) fn on_data(
-        &mut self,
-        segment: &Segment,
-        around: &Around,
-        mark: Mark,
-        mss: u32,
-        half_window: u32,
-        sender_distance_ns: Option<i64>,
-    ) {
-        let len = segment.payload;
-        let short = len < mss;
-        if self.acked != self.next && !self.disturbed {
-            let gap_ns = mark.time_ns - self.sent.time_ns;
-            self.flight_grew |= self.link.follows(gap_ns, len, sender_distance_ns);
-        }
-        let tally = &mut self.tally;
-        tally.bytes += u64::from(len);
-        tally.segments += 1;
-        if self.acked == self.next {
-            self.flight_defied = false;
-        }
-        if short {
-            tally.short += 1;
-            self.note_short(segment, mark, mss, half_window);
-        }
-        self.next = segment.seq.wrapping_add(len);
-        if short || !is_whole(len, mss) {
-            self.short_end = self.next;
-            self.short = ShortOne {
-                sent: mark,
-                acked: Mark::default(),
-                len,
-            };
-        }
-        self.flight = self.flight.saturating_add(len);
-        let segments = match len <= mss {
-            true => 1,
-            false => len.div_ceil(mss),
-        };
-        self.flight_segments += segments;
-        self.rounds.sent(segments);
-        match len.cmp(&self.max_len) {
-            Ordering::Greater => (self.max_len, self.max_seen) = (len, 1),
-            Ordering::Equal => self.max_seen = self.max_seen.saturating_add(1),
-            Ordering::Less => {}
-        }
-        if let (Some(stamps), Some(stamp)) = (segment.options.timestamps, self.release.stamp) {
-            self.echoes_acks |=
-                stamps.echo == stamp && (stamp.wrapping_sub(self.data_stamp) as i32) > 0;
-        }
-        self.head = around.head;
-        let open = self.next.wrapping_sub(self.acked);
-        self.peak_flight = self.peak_flight.max(open);
-        if self.restarted || self.tally.bytes == u64::from(self.flight) {
-            self.peak_opening = self.peak_opening.max(open);
-        }
-        self.last_len = len;
-        self.heard = segment.ack;
-        self.sent = mark;
-        self.pushed = segment.flags.any(Flags::PSH);
-        self.marks_pushes |= self.pushed;
-        self.timestamps |= segment.options.timestamps.is_some();
-        self.turns.sent();
-        self.disturbed = false;
-        self.numbers.sent_data();
-    }
-
-    /// What a short segment tells of the sender's policy and thrift.
-    #[inline]
-    fn note_short(&mut self, segment: &Segment, mark: Mark, mss: u32, half_window: u32) {
-        let tally = &mut self.tally;
-        // Neither rule holds a FIN or urgent data back.
-        let exempt = segment.flags.any(Flags::FIN | Flags::URG)
-            || self.disturbed
-            || (half_window > 0 && segment.payload >= half_window);
-        if self.acked != self.next && !exempt {
-            match (self.short_end.wrapping_sub(self.acked) as i32) > 0 {
-                true => {
-                    tally.defied += 1;
-                    self.flight_defied = true;
-                }
-                false => tally.past_full += 1,
-            }
-        }
-        let gap_ns = mark.time_ns - self.sent.time_ns;
-        let shares = !self.turns.peer_between
-            && gap_ns < MERGE_NS
-            && (1..mss).contains(&self.last_len)
-            && self.last_len + segment.payload <= mss;
-        tally.note_piece(segment.payload, shares);
-    }
-}
-
-/// Returns whether a length is that of full segments alone; mostly without a division.
-#[inline]
-fn is_whole(len: u32, mss: u32) -> bool {
-    match len.cmp(&mss) {
-        Ordering::Less => len == 0,
-        Ordering::Equal => true,
-        Ordering::Greater => len.is_multiple_of(mss),
     }
 }
 

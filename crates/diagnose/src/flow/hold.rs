@@ -183,10 +183,6 @@ pub(crate) fn pause(
     let tolerance_ns = SCHEDULED_NS
         .max(sender_distance_ns.unwrap_or(0) / 2)
         .max(hold_ns / 10);
-    let flight = match short {
-        true => sender.flight,
-        false => sender.released_flight,
-    };
     if let (None, true) = (off_ns, segment.payload < mss && sender.idle())
         && let Some(hold) = behind_a_short_one(sender, sender_distance_ns, segment, mark, mss)
     {
@@ -195,43 +191,16 @@ pub(crate) fn pause(
     match off_ns {
         // One that holds would not have sent the trigger.
         Some(off_ns) if off_ns <= tolerance_ns && sender.flight_defied => Pause::Defied,
-        Some(off_ns) if off_ns <= tolerance_ns && !unaware => Pause::Held(Hold {
-            trigger: sender.sent,
-            release: Some(release.mark),
-            held: mark,
-            trigger_len: sender.last_len,
-            held_len: segment.payload,
-            flight,
-            ack_wait_ns: release.wait_ns,
-            step_ns: if short { 0 } else { release.step_ns },
-            reaction_ns,
-            sender_distance_ns,
-            off_ns,
-            pushed: sender.pushed,
-            more_ready: !sender.pushed,
-            grew: sender.released_grew,
-            mss,
-            room: release.room,
-            prompt: short || sender.was_prompt(),
-            repeated: sender.waited_flight >= flight,
-            in_parts_ns: sender
-                .let_go_by_ns(sender_distance_ns.unwrap_or(0))
-                .max(if short {
-                    0
-                } else {
-                    sender.released_in_parts_ns
-                }),
-            resent: sender.resent.as_deref().copied(),
-            chained: sender.idle() && sender.goes_by_its_acks(flight, segment.payload, mss),
-            fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
-            pieces: Pieces::Unknown,
-            defied: sender.tally.defied,
-            same_stamp: false,
-            may_be_full: false,
-            trigger_head: sender.head,
-            behind: short_before_full(sender, mss),
-            timeout: timeout_before(sender, segment, mss),
-        }),
+        Some(off_ns) if off_ns <= tolerance_ns && !unaware => Pause::Held(
+            Moment {
+                segment,
+                mark,
+                mss,
+                sender_distance_ns,
+                short,
+            }
+            .held(sender, off_ns),
+        ),
         None if segment.payload < mss
             && exact.is_some()
             && (1..mss).contains(&sender.last_len)
@@ -240,6 +209,68 @@ pub(crate) fn pause(
             Pause::Early
         }
         _ => Pause::Thought,
+    }
+}
+
+/// The moment at which a segment left, upon the ACK that came last.
+struct Moment<'a> {
+    segment: &'a Segment,
+    mark: Mark,
+    mss: u32,
+    sender_distance_ns: Option<i64>,
+    /// The ACK was that of a short segment alone, and full ones behind it are open.
+    short: bool,
+}
+
+impl Moment<'_> {
+    /// Returns the hold that ended so far from where the ACK puts it.
+    fn held(&self, sender: &Half, off_ns: i64) -> Hold {
+        let flight = match self.short {
+            true => sender.flight,
+            false => sender.released_flight,
+        };
+        Hold {
+            trigger: sender.sent,
+            release: Some(sender.release.mark),
+            held: self.mark,
+            trigger_len: sender.last_len,
+            held_len: self.segment.payload,
+            flight,
+            ack_wait_ns: sender.release.wait_ns,
+            step_ns: if self.short {
+                0
+            } else {
+                sender.release.step_ns
+            },
+            reaction_ns: self.mark.time_ns - sender.release.mark.time_ns,
+            sender_distance_ns: self.sender_distance_ns,
+            off_ns,
+            pushed: sender.pushed,
+            more_ready: !sender.pushed,
+            grew: sender.released_grew,
+            mss: self.mss,
+            room: sender.release.room,
+            prompt: self.short || sender.was_prompt(),
+            repeated: sender.waited_flight >= flight,
+            in_parts_ns: sender
+                .let_go_by_ns(self.sender_distance_ns.unwrap_or(0))
+                .max(if self.short {
+                    0
+                } else {
+                    sender.released_in_parts_ns
+                }),
+            resent: sender.resent.as_deref().copied(),
+            chained: sender.idle()
+                && sender.goes_by_its_acks(flight, self.segment.payload, self.mss),
+            fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
+            pieces: Pieces::Unknown,
+            defied: sender.tally.defied,
+            same_stamp: false,
+            may_be_full: false,
+            trigger_head: sender.head,
+            behind: short_before_full(sender, self.mss),
+            timeout: timeout_before(sender, self.segment, self.mss),
+        }
     }
 }
 

@@ -9,5 +9,6 @@ pub(crate) mod hold;
 pub(crate) mod mark;
 mod numbers;
 pub(crate) mod odds;
+mod opening;
 pub(crate) mod restart;
 pub(crate) mod seen;

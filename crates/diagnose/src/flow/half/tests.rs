@@ -4,6 +4,8 @@ use tinygram_engine::options::Timestamps;
 use tinygram_wire::endpoint::Endpoint;
 
 use super::*;
+use tinygram_engine::Flags;
+use tinygram_wire::decode::Around;
 
 const MS: i64 = 1_000_000;
 const MSS: u32 = 1000;

@@ -1,0 +1,110 @@
+//! What a half takes down of a new data segment.
+
+use std::cmp::Ordering;
+
+use tinygram_engine::Flags;
+use tinygram_stalls::thresholds::MERGE_NS;
+use tinygram_wire::decode::{Around, Segment};
+
+use super::numeric::is_whole;
+use super::{Half, ShortOne};
+use crate::flow::mark::Mark;
+
+impl Half {
+    /// Takes a new data segment into the account; the verdicts on its timing come before.
+    ///
+    /// What reaches half of the receiver's window at its largest is let go by every rule (RFC 9293,
+    /// section 3.8.6.2.1).
+    #[inline]
+    pub(crate) fn on_data(
+        &mut self,
+        segment: &Segment,
+        around: &Around,
+        mark: Mark,
+        mss: u32,
+        half_window: u32,
+        sender_distance_ns: Option<i64>,
+    ) {
+        let len = segment.payload;
+        let short = len < mss;
+        if self.acked != self.next && !self.disturbed {
+            let gap_ns = mark.time_ns - self.sent.time_ns;
+            self.flight_grew |= self.link.follows(gap_ns, len, sender_distance_ns);
+        }
+        let tally = &mut self.tally;
+        tally.bytes += u64::from(len);
+        tally.segments += 1;
+        if self.acked == self.next {
+            self.flight_defied = false;
+        }
+        if short {
+            tally.short += 1;
+            self.note_short(segment, mark, mss, half_window);
+        }
+        self.next = segment.seq.wrapping_add(len);
+        if short || !is_whole(len, mss) {
+            self.short_end = self.next;
+            self.short = ShortOne {
+                sent: mark,
+                acked: Mark::default(),
+                len,
+            };
+        }
+        self.flight = self.flight.saturating_add(len);
+        let segments = match len <= mss {
+            true => 1,
+            false => len.div_ceil(mss),
+        };
+        self.flight_segments += segments;
+        self.rounds.sent(segments);
+        match len.cmp(&self.max_len) {
+            Ordering::Greater => (self.max_len, self.max_seen) = (len, 1),
+            Ordering::Equal => self.max_seen = self.max_seen.saturating_add(1),
+            Ordering::Less => {}
+        }
+        if let (Some(stamps), Some(stamp)) = (segment.options.timestamps, self.release.stamp) {
+            self.echoes_acks |=
+                stamps.echo == stamp && (stamp.wrapping_sub(self.data_stamp) as i32) > 0;
+        }
+        self.head = around.head;
+        let open = self.next.wrapping_sub(self.acked);
+        self.peak_flight = self.peak_flight.max(open);
+        if self.restarted || self.tally.bytes == u64::from(self.flight) {
+            self.peak_opening = self.peak_opening.max(open);
+        }
+        self.last_len = len;
+        self.heard = segment.ack;
+        self.sent = mark;
+        self.pushed = segment.flags.any(Flags::PSH);
+        self.marks_pushes |= self.pushed;
+        self.timestamps |= segment.options.timestamps.is_some();
+        self.turns.sent();
+        self.disturbed = false;
+        self.numbers.sent_data();
+    }
+
+    /// What a short segment tells of the sender's policy and thrift.
+    #[inline]
+    fn note_short(&mut self, segment: &Segment, mark: Mark, mss: u32, half_window: u32) {
+        let tally = &mut self.tally;
+        // Neither rule holds a FIN or urgent data back.
+        let exempt = segment.flags.any(Flags::FIN | Flags::URG)
+            || self.disturbed
+            || (half_window > 0 && segment.payload >= half_window);
+        if self.acked != self.next && !exempt {
+            match (self.short_end.wrapping_sub(self.acked) as i32) > 0 {
+                true => {
+                    tally.defied += 1;
+                    self.flight_defied = true;
+                }
+                false => tally.past_full += 1,
+            }
+        }
+        let gap_ns = mark.time_ns - self.sent.time_ns;
+        let shares = !self.turns.peer_between
+            && gap_ns < MERGE_NS
+            && (1..mss).contains(&self.last_len)
+            && self.last_len + segment.payload <= mss;
+        tally.note_piece(segment.payload, shares);
+    }
+}
