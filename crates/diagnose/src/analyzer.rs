@@ -236,12 +236,12 @@ impl Analyzer {
             .map(|filter| filter.kinds.as_slice());
         let wanted = |kind| kinds.is_none_or(|kinds| kinds.is_empty() || kinds.contains(&kind));
         for (suspect, fit) in std::mem::take(&mut self.pools).judge() {
-            let sure = fit == Corroborated::Beyond;
             let row = connections.binary_search_by_key(&suspect.connection, |c| c.id);
             if let Ok(at) = row {
-                connections[at].note_suspect(&suspect, sure);
+                connections[at].note_suspect(&suspect, fit);
             }
-            if wanted(suspect.kind) && fit != Corroborated::Against {
+            let stays = matches!(fit, Corroborated::Beyond | Corroborated::Neither);
+            if wanted(suspect.kind) && stays {
                 findings.push(suspect);
             }
         }

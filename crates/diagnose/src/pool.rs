@@ -13,7 +13,7 @@ use crate::conversation::Conversation;
 use crate::findings::finding::Finding;
 use crate::flow::odds::Odds;
 use crate::verdict::check::{Asked, Saw};
-use crate::verdict::checks::{certainty, corroborated};
+use crate::verdict::checks::{certainty, corroborated, same_habit, upon_release};
 use tinygram_stalls::{Kind, Side, Tier};
 
 /// Suspects by the program that sent them.
@@ -42,6 +42,8 @@ pub(crate) enum Corroborated {
     Neither,
     /// An accident explains it as well.
     Against,
+    /// It left later than a kernel lets go, and its program is not known to follow ACKs.
+    Late,
 }
 
 #[derive(Default)]
@@ -96,7 +98,10 @@ impl Pools {
             pool.suspects.into_iter().map(move |mut suspect| {
                 let vouched = suspect.vouched_by(&pool.odds, pool.blur_ns);
                 let once = suspect.kind == Kind::SmallBuffer;
+                let is_late = suspect.is_late();
+                let follows = !is_late || pool.odds.follows_acks();
                 let fit = match (accident < doubt, vouched) {
+                    _ if !follows => Corroborated::Late,
                     (true, true) => Corroborated::Beyond,
                     // Where the habit is sharp, a loose fit had another reason.
                     (true, false) => Corroborated::Against,
@@ -108,6 +113,13 @@ impl Pools {
                     }
                     (false, _) => Corroborated::Against,
                 };
+                if is_late && follows {
+                    let late = |one: &Asked| one.check.name == upon_release::CHECK.name;
+                    suspect.checks.retain(|one| !late(one));
+                    suspect
+                        .checks
+                        .push(Asked::passed(&same_habit::CHECK, Saw::Nothing));
+                }
                 let saw = Saw::chance(accident, doubt);
                 suspect.checks.push(match fit {
                     Corroborated::Beyond => Asked::passed(&corroborated::CHECK, saw),

@@ -7,6 +7,7 @@ use tinygram_wire::endpoint::Endpoint;
 use crate::conversation::Conversation;
 use crate::findings::finding::Finding;
 use crate::flow::connection::Connection;
+use crate::pool::Corroborated;
 use crate::sight::{Sight, Stamps};
 use crate::verdict::lookalikes::{Lookalike, RuledOut};
 use tinygram_stalls::{Cost, Kind, Obstacle, Obstacles, Side, Tier, Verdict};
@@ -178,14 +179,17 @@ impl ConnectionReport {
     }
 
     /// A suspect of this connection has been judged together with others.
-    pub(crate) fn note_suspect(&mut self, suspect: &Finding, sure: bool) {
-        if sure {
+    pub(crate) fn note_suspect(&mut self, suspect: &Finding, fit: Corroborated) {
+        if fit == Corroborated::Beyond {
             self.stalls += 1;
             self.cost_ns += suspect.cost_ns;
         } else {
             let frame = suspect.frames.last().map_or(0, |m| m.frame);
-            self.ruled_out
-                .add(Lookalike::Uncorroborated, frame, suspect.cost_ns);
+            let lookalike = match fit {
+                Corroborated::Late => Lookalike::ThinkTime,
+                _ => Lookalike::Uncorroborated,
+            };
+            self.ruled_out.add(lookalike, frame, suspect.cost_ns);
         }
     }
 

@@ -295,3 +295,13 @@ fn a_clock_near_the_peers_timer_is_no_hold() {
         assert!(report.findings.is_empty(), "{:#?}", report.findings);
     }
 }
+
+/// Nine SSH logins from a slow host, whose held segment leaves 328 to 440 us after its ACK.
+#[test]
+fn a_slow_hosts_logins_are_one_habit() {
+    if let Some(report) = report("same-habit-328-to-440us.pcap") {
+        let found = stalls(&report);
+        assert_eq!(found.len(), 9);
+        assert!(found.iter().all(|f| f.sender == Client));
+    }
+}

@@ -12,6 +12,7 @@ use crate::flow::hold::Hold;
 use crate::flow::mark::Mark;
 use crate::flow::odds::Odds;
 use crate::verdict::check::{Asked, Effect};
+use crate::verdict::checks::upon_release;
 use crate::verdict::kinds::{slow_start_delayed_ack, small_buffer};
 
 /// One stall, or one flood.
@@ -126,6 +127,12 @@ impl Finding {
                 failed(Effect::AtMostPossible).or_else(|| failed(Effect::PossibleAlone))
             }
         }
+    }
+
+    /// Returns whether it left later than a kernel lets go.
+    pub(crate) fn is_late(&self) -> bool {
+        let late = |one: &Asked| !one.passed && one.check.name == upon_release::CHECK.name;
+        self.checks.iter().any(late)
     }
 
     /// Returns the cure in a few words, for the first sentence.

@@ -2,14 +2,13 @@
 
 use tinygram_engine::Flags;
 use tinygram_stalls::thresholds::{
-    BURST_NS, CLOCK_STEP_NS, FINEST_NS, LEAST_FULL_BYTES, NEEDLESS_RETRANSMISSIONS, QUEUE_LAG_NS,
-    RTO_MIN_NS,
+    BURST_NS, CLOCK_STEP_NS, FINEST_NS, LEAST_FULL_BYTES, QUEUE_LAG_NS, RTO_MIN_NS,
 };
 use tinygram_wire::decode::{Around, Segment};
 
 use super::copies::Copies;
 use super::ends::Ends;
-use super::half::{self, Arrival, Half, Turn};
+use super::half::{Arrival, Half, Turn};
 use super::hold::{self, Hold, Pause};
 use super::mark::Mark;
 use super::restart;
@@ -495,14 +494,5 @@ impl Connection {
         }
         witness.saw(self, from, Seen::Finished);
         self.closed = self.halves.iter().all(|h| h.finished);
-    }
-
-    /// All that was sent again, time after time, were short segments alone in flight that let the next ones go: no
-    /// loss picks those alone out of three kinds of segments (first pieces, second ones and answers), but a
-    /// receiver that delays its ACKs for longer than the sender's retransmission timer does.
-    pub(crate) fn delays_for_longer(&self, from: usize) -> bool {
-        let needless = |tally: &half::Tally| tally.overtaken == tally.retransmitted;
-        let [own, peer] = [from, 1 - from].map(|end| &self.halves[end].tally);
-        own.overtaken >= NEEDLESS_RETRANSMISSIONS && needless(own) && needless(peer)
     }
 }

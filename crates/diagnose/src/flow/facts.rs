@@ -1,10 +1,12 @@
 //! What a connection's segments show of the path, the MSS and the roles of the two ends.
 
 use std::net::IpAddr;
-use tinygram_stalls::thresholds::{CARDS_MSS, LOOPBACK_MSS, RELAY_NS, SAME_LENGTHS};
+use tinygram_stalls::thresholds::{
+    CARDS_MSS, LOOPBACK_MSS, NEEDLESS_RETRANSMISSIONS, RELAY_NS, SAME_LENGTHS,
+};
 
 use super::connection::Connection;
-use super::half::Half;
+use super::half::{Half, Tally};
 use tinygram_stalls::{Pieces, Protocol, Side};
 use tinygram_wire::decode::Around;
 
@@ -124,6 +126,15 @@ impl Connection {
                 self.is_without_router() || (self.is_near(public) && (self.raw_ip || made_up))
             }
         }
+    }
+
+    /// All that was sent again, time after time, were short segments alone in flight that let the next ones go: no
+    /// loss picks those alone out of three kinds of segments (first pieces, second ones and answers), but a
+    /// receiver that delays its ACKs for longer than the sender's retransmission timer does.
+    pub(crate) fn delays_for_longer(&self, from: usize) -> bool {
+        let needless = |tally: &Tally| tally.overtaken == tally.retransmitted;
+        let [own, peer] = [from, 1 - from].map(|end| &self.halves[end].tally);
+        own.overtaken >= NEEDLESS_RETRANSMISSIONS && needless(own) && needless(peer)
     }
 
     /// Returns whether both ends are on one host, by their addresses.

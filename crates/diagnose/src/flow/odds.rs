@@ -65,6 +65,13 @@ impl Odds {
     pub(crate) fn join(&mut self, other: &Self) {
         self.density += other.density;
         self.misses = self.misses.saturating_add(other.misses);
+        for &pair in other.last[..LAST_KEPT.min(other.hits() as usize)]
+            .iter()
+            .rev()
+        {
+            self.last.rotate_right(1);
+            self.last[0] = pair;
+        }
         for (hits, more) in self.hits.iter_mut().zip(other.hits) {
             *hits = hits.saturating_add(more);
         }

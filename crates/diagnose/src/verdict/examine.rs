@@ -5,8 +5,8 @@ use super::checks::{
     at_once, awaited_blocks, certainty, chance, corked, corroborated, cut_window, delayed_ack,
     flood_factor, flood_overhead, flood_rate, flood_share, habit, known_kind, largest_flight,
     link_speed, loss, open_window, own_clock, own_period, own_stamp, own_turn, path_measured,
-    prompt_acks, punctual, relay, round_trip, same_flights, sender_holds, short, shorter_path,
-    stream, upon_release,
+    prompt_acks, punctual, relay, round_trip, same_flights, same_habit, sender_holds, short,
+    shorter_path, stream, upon_release,
 };
 use super::evidence::Question;
 use super::lookalikes::Lookalike;
@@ -72,6 +72,7 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
     let asked = tables.into_iter().flatten().map(|rule| rule.check);
     asked.chain([
         &corroborated::CHECK,
+        &same_habit::CHECK,
         &cut_window::CHECK,
         &flood_share::CHECK,
         &flood_rate::CHECK,

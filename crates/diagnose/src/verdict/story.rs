@@ -5,7 +5,7 @@
 //! goes on by its own clock kept nobody waiting.
 
 use super::check::Asked;
-use super::checks::loss;
+use super::checks::{at_once, loss, upon_release};
 use super::evidence::{Evidence, Question, TurnSeen};
 use super::examine::{self, Ruling};
 use super::kinds::small_buffer;
@@ -258,7 +258,12 @@ impl Story {
         for (held, are_suspects) in [(&mut *suspects, true), (&mut *doubtful, false)] {
             for mut suspect in std::mem::take(held) {
                 let ruling = suspect.finally(evidence, &turn);
+                // Other connections of the program may show that it is as late each time.
+                let late = ruling == Ruling::RuledOut(Lookalike::ThinkTime)
+                    && upon_release::may_be_a_slow_host(evidence, &suspect.hold)
+                    && at_once::is(evidence, &suspect.hold);
                 match ruling {
+                    Ruling::RuledOut(_) if late && are_suspects => held.push(suspect),
                     Ruling::RuledOut(kind) => {
                         let hold = &suspect.hold;
                         evidence.note(hold, &suspect.asked, Some(kind));

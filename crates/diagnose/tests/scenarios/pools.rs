@@ -101,3 +101,43 @@ fn programs_are_told_apart_by_the_server() {
     let servers = [80, 81, 82].map(|port| ([40_000, port], FAR));
     assert_eq!(told(&captured(servers)), (0, 3));
 }
+
+/// Connections whose server acknowledges after these times, and whose held segment passes so long after that, in
+/// milliseconds. The client is 0.15 ms away.
+fn late(times: impl IntoIterator<Item = (f64, f64)>) -> (u64, u32) {
+    let mut player = Player::new();
+    let mut thoughts = 0;
+    for (n, (wait_ms, reaction_ms)) in times.into_iter().enumerate() {
+        player.ports = [40_000 + n as u16, 22];
+        let (ack_ms, held_ms) = (30.0 + wait_ms, 30.0 + wait_ms + reaction_ms);
+        let (answer_ms, end_ms) = (held_ms + 0.1, held_ms + 0.3);
+        let script = format!(
+            "0 c S
+             0.01 s S.
+             0.16 c .
+             30 c P 16
+             {ack_ms} s .
+             {held_ms} c P 56
+             {answer_ms} s P 40
+             {end_ms} c F"
+        );
+        player.play(&script).later(1000);
+    }
+    let report = player.report();
+    for connection in &report.connections {
+        thoughts += connection.ruled_out.of(Lookalike::ThinkTime).count;
+    }
+    (report.summary.stalls, thoughts)
+}
+
+/// A slow host takes 0.6 ms each time, and one connection shows it once. Together they show that it follows ACKs of 36
+/// to 43 ms. Data 41.4 ms after the data before it follows nothing.
+#[test]
+fn a_slow_hosts_habit_shows_in_all_its_connections() {
+    let follows = (0..8).map(|n| (36.0 + f64::from(n), 0.6));
+    assert_eq!(late(follows), (8, 0));
+    let clock = (0..8).map(|n| (40.0 + 0.1 * f64::from(n), 1.4 - 0.1 * f64::from(n)));
+    assert_eq!(late(clock), (0, 8));
+    // Three connections are too few to show a habit.
+    assert_eq!(late((0..3).map(|n| (36.0 + f64::from(n), 0.6))), (0, 3));
+}

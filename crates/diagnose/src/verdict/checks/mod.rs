@@ -28,6 +28,7 @@ pub(crate) mod punctual;
 pub(crate) mod relay;
 pub(crate) mod round_trip;
 pub(crate) mod same_flights;
+pub(crate) mod same_habit;
 pub(crate) mod sender_holds;
 pub(crate) mod short;
 pub(crate) mod shorter_path;

@@ -36,6 +36,11 @@ pub(crate) fn is(evidence: &Evidence<'_>, hold: &Hold) -> bool {
             && (late.mostly_within(within_ns) || (late_ns <= BUSY_HOST_NS && late.follows_acks())))
 }
 
+/// Returns whether it left no later than a slow host lets go.
+pub(crate) fn may_be_a_slow_host(evidence: &Evidence<'_>, hold: &Hold) -> bool {
+    !hold.prompt && evidence.late_ns(hold) <= BUSY_HOST_NS
+}
+
 fn within_ns(evidence: &Evidence<'_>, hold: &Hold) -> i64 {
     let seldom_ns = hold.ack_wait_ns / BY_ACCIDENT;
     (4 * FINEST_NS).max(3 * evidence.blur_ns).max(seldom_ns)
