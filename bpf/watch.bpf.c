@@ -986,7 +986,7 @@ int acknowledgment_is_due(u64 *context)
 	if (!said)
 		return 0;
 	__builtin_memset(&said->ends, 0, sizeof said->ends);
-	said->unused = 0;
+	said->unread = READ((struct tcp_sock *)sk, rcv_nxt) - READ((struct tcp_sock *)sk, copied_seq);
 	said->at_ns = bpf_ktime_get_ns();
 	net = GET(sk, __sk_common.skc_net.net);
 	bpf_probe_read_kernel(&said->ends.netns, sizeof said->ends.netns, &net->ns.inum);

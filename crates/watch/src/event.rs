@@ -220,14 +220,17 @@ pub struct DelayedAck {
     pub connection: Connection,
     /// When the timer expired.
     pub at_ns: i64,
+    /// Octets that had arrived and that the program had not read. Its thread was late, and would have
+    /// acknowledged by reading.
+    pub unread: u32,
 }
 
 /// Whether a receiver's timer of delayed acknowledgments ended a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// It did: it expired at the receiver while the hold lasted.
+    /// It did: it expired while the hold lasted, at a receiver that had read everything.
     Expired,
-    /// It did not: the receiver is on this host, and no timer of its expired.
+    /// It did not: the receiver is on this host, and no timer of its expired, or its thread was late.
     DidNot,
     /// The receiver is elsewhere, or timers are not seen.
     Unknown,

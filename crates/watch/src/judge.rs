@@ -127,7 +127,11 @@ impl Judge {
                     finding.into_iter().for_each(found);
                 }
             }
-            Event::DelayedAck(DelayedAck { connection, at_ns }) => {
+            // Had the reader been in time, its reading would have acknowledged.
+            Event::DelayedAck(late) if late.unread > 0 => {}
+            Event::DelayedAck(DelayedAck {
+                connection, at_ns, ..
+            }) => {
                 self.make_room();
                 let ends = (connection.netns, connection.local, connection.remote);
                 self.timers.insert(ends, at_ns);

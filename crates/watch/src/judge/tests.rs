@@ -111,6 +111,10 @@ fn whoever_writes_on_has_not_waited() {
 
 /// Returns what the judge says of a hold's timer, after these timers of the receiver's.
 fn timer_of(hold: Hold, sees_timers: bool, expired_at_ns: &[i64]) -> Timer {
+    timer_with(hold, sees_timers, expired_at_ns, 0)
+}
+
+fn timer_with(hold: Hold, sees_timers: bool, expired_at_ns: &[i64], unread: u32) -> Timer {
     let mut judge = match sees_timers {
         true => Judge::that_sees_timers(),
         false => Judge::default(),
@@ -123,7 +127,12 @@ fn timer_of(hold: Hold, sees_timers: bool, expired_at_ns: &[i64]) -> Timer {
             ..hold.connection
         };
         let at_ns = *at_ns;
-        judge.take(Event::DelayedAck(DelayedAck { connection, at_ns }), |_| ());
+        let late = DelayedAck {
+            connection,
+            at_ns,
+            unread,
+        };
+        judge.take(Event::DelayedAck(late), |_| ());
     }
     let mut found = Vec::new();
     judge.take(Event::Hold(hold), |finding| found.push(finding));
@@ -176,4 +185,11 @@ fn where_timers_are_not_seen_nothing_is_said_of_them() {
     assert_eq!(timer_of(local_hold(), false, &[]), Timer::Unknown);
     let elsewhere = hold(Reason::Nagle, Release::Ack, 12 * MS);
     assert_eq!(timer_of(elsewhere, true, &[]), Timer::Unknown);
+}
+
+/// On a busy machine a thread may have no processor for longer than the timer.
+#[test]
+fn a_timer_that_expired_over_unread_data_tells_of_a_late_reader() {
+    let at_ns = local_hold().start_ns + 11 * MS;
+    assert_eq!(timer_with(local_hold(), true, &[at_ns], 512), Timer::DidNot);
 }

@@ -190,7 +190,7 @@ impl SeenRecord {
 #[derive(Clone, Copy)]
 struct DelayedAckRecord {
     what: u32,
-    unused: u32,
+    unread: u32,
     ends: Ends,
     at_ns: u64,
 }
@@ -302,6 +302,7 @@ pub(super) fn decode(record: &[u8], epoch_ns: i64) -> Option<Event> {
             Event::DelayedAck(DelayedAck {
                 connection: r.ends.connection(),
                 at_ns: at(r.at_ns),
+                unread: r.unread,
             })
         }
         _ => return None,
