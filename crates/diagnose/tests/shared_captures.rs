@@ -305,3 +305,12 @@ fn a_slow_hosts_logins_are_one_habit() {
         assert!(found.iter().all(|f| f.sender == Client));
     }
 }
+
+/// The client asks a second after the second ticket came.
+#[test]
+fn nobody_waits_for_session_tickets() {
+    if let Some(report) = report("tls-tickets-nobody-waits.pcapng") {
+        assert!(stalls(&report).is_empty());
+        assert_eq!(report.summary.sight.unwatched, 1);
+    }
+}

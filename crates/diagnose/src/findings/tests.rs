@@ -50,6 +50,7 @@ pub(crate) fn hold() -> Hold {
         defied: 0,
         same_stamp: false,
         may_be_full: false,
+        tickets: false,
         trigger_head: Head::default(),
         behind: None,
         timeout: Timeout::No,

@@ -7,6 +7,7 @@ use tinygram_stalls::thresholds::{
 
 use super::connection::Connection;
 use super::half::{Half, Tally};
+use super::hold::Hold;
 use tinygram_stalls::{Pieces, Protocol, Side};
 use tinygram_wire::decode::Around;
 
@@ -110,6 +111,22 @@ impl Connection {
         }
     }
 
+    /// Returns whether the last segment of a TLS server and the next are records of one length right behind the handshake:
+    /// session tickets (RFC 8446, section 4.6.1), for which no client waits.
+    pub(crate) fn are_tickets(&self, from: usize, hold: &Hold, next: &Around) -> bool {
+        let half = &self.halves[from];
+        let is_record = |head: &[u8]| {
+            head.first() == Some(&APPLICATION_DATA)
+                && Protocol::Tls.message_len(head) == Some(hold.held_len as usize)
+        };
+        self.protocol() == Some(Protocol::Tls)
+            && from != self.client()
+            && half.tally.answers <= 1
+            && hold.trigger_len == hold.held_len
+            && is_record(&half.head)
+            && is_record(&next.head)
+    }
+
     /// Returns whether a relay or a VPN inside the capturing host, or beside it, stands between the ends, by what no
     /// distant host would be or say of itself.
     pub(crate) fn is_relayed(&self) -> bool {
@@ -198,6 +215,9 @@ fn is_for_tests(address: IpAddr) -> bool {
         IpAddr::V6(_) => false,
     }
 }
+
+/// The type of TLS records that hide what they are (RFC 8446, section 5.1).
+const APPLICATION_DATA: u8 = 23;
 
 #[cfg(test)]
 mod tests;

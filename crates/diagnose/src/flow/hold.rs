@@ -75,6 +75,8 @@ pub struct Hold {
     pub(crate) same_stamp: bool,
     /// Whether it may be a full segment, for the MSS is guessed: none was longer, and it has no PSH.
     pub(crate) may_be_full: bool,
+    /// Whether trigger and held segment are records that a TLS server sends unasked behind the handshake.
+    pub(crate) tickets: bool,
     /// The first bytes of the trigger, if they are known.
     pub(crate) trigger_head: Head,
     /// The short segment whose acknowledgment was waited for, if full ones left behind it.
@@ -267,6 +269,7 @@ impl Moment<'_> {
             defied: sender.tally.defied,
             same_stamp: false,
             may_be_full: false,
+            tickets: false,
             trigger_head: sender.head,
             behind: short_before_full(sender, self.mss),
             timeout: timeout_before(sender, self.segment, self.mss),
@@ -323,6 +326,7 @@ fn behind_a_short_one(
         defied: sender.tally.defied,
         same_stamp: false,
         may_be_full: false,
+        tickets: false,
         trigger_head: Head::default(),
         behind: Some(Behind::of(sender)),
         timeout: Timeout::No,
@@ -419,6 +423,7 @@ pub(crate) fn timer_pause(
         defied: 0,
         same_stamp: false,
         may_be_full: false,
+        tickets: false,
         trigger_head: sender.head,
         behind: None,
         timeout: Timeout::No,

@@ -6,7 +6,7 @@ use super::checks::{
     flood_factor, flood_overhead, flood_rate, flood_share, habit, known_kind, largest_flight,
     link_speed, loss, open_window, own_clock, own_period, own_stamp, own_turn, path_measured,
     prompt_acks, punctual, relay, round_trip, same_flights, same_habit, sender_holds, short,
-    shorter_path, stream, upon_release,
+    shorter_path, stream, tickets, upon_release,
 };
 use super::evidence::Question;
 use super::lookalikes::Lookalike;
@@ -43,6 +43,7 @@ static OF_A_TURN: &[Rule] = rules![
     stream,
     own_period,
     awaited_blocks,
+    tickets,
     corked,
     path_measured,
     own_stamp,

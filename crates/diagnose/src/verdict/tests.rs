@@ -305,6 +305,22 @@ fn more_in_flight_at_another_time_is_no_small_buffer() {
     assert!(!largest_flight::is_exceeded(&half, &small));
 }
 
+/// A client that asks a second later has not waited for tickets.
+#[test]
+fn tickets_are_awaited_by_who_goes_on_at_once() {
+    let half = behind(1);
+    let ruled = |answered_ms| {
+        let evidence = Evidence {
+            answered_ns: Some(40 * MS + answered_ms * MS),
+            ..evidence(&half)
+        };
+        let tickets = true;
+        ruling(&evidence, &Hold { tickets, ..hold() }).0
+    };
+    assert_eq!(ruled(4), Ruling::Accused);
+    assert_eq!(ruled(1000), Ruling::RuledOut(Lookalike::NobodyWaited));
+}
+
 /// A sender on its own clock kept somebody waiting if the answer came at once: within 5 ms, four ways, or
 /// the way and one and a half of the usual time for an answer.
 #[test]

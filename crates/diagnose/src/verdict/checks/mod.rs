@@ -33,4 +33,5 @@ pub(crate) mod sender_holds;
 pub(crate) mod short;
 pub(crate) mod shorter_path;
 pub(crate) mod stream;
+pub(crate) mod tickets;
 pub(crate) mod upon_release;
