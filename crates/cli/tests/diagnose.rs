@@ -106,9 +106,13 @@ fn a_finding_can_be_audited() {
     let checks = finding["checks"].as_array().expect("checks");
     assert!(checks.len() > 10, "{checks:?}");
     for check in checks {
+        let name = &check["check"];
+        let kinds = found["checks"].as_array().expect("what checks are");
+        let kind = kinds.iter().find(|kind| kind["check"] == *name);
+        let kind = kind.unwrap_or_else(|| panic!("{name}"));
         assert!(
-            check["saw"].is_string() && check["origin"].is_string(),
-            "{check}"
+            kind["origin"].is_string() && kind["effect"].is_string(),
+            "{kind}"
         );
     }
     let held = finding["frames"][2].as_u64().expect("a frame").to_string();

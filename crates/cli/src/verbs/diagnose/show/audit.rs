@@ -3,19 +3,19 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use tinygram_diagnose::{Asked, Finding};
+use tinygram_diagnose::{Asked, Check, Finding, Saw};
 use tinygram_report::Section;
 
 use super::super::results::Results;
 
-/// A check in JSON.
+/// A check that was asked about a finding, in JSON.
 #[derive(Serialize)]
 pub(super) struct CheckRow {
     check: &'static str,
     passed: bool,
-    saw: String,
-    effect: &'static str,
-    origin: String,
+    /// The measure and its bound, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saw: Option<String>,
 }
 
 impl CheckRow {
@@ -27,11 +27,33 @@ impl CheckRow {
         Self {
             check: asked.check.name,
             passed: asked.passed,
-            saw: asked.to_string(),
-            effect: asked.check.effect.name(),
-            origin: asked.check.origin.to_string(),
+            saw: (asked.saw != Saw::Nothing).then(|| asked.saw.to_string()),
         }
     }
+}
+
+/// What a check is, once for all findings.
+#[derive(Serialize)]
+pub(super) struct CheckKind {
+    check: &'static str,
+    asks: &'static str,
+    passed: &'static str,
+    failed: &'static str,
+    effect: &'static str,
+    origin: String,
+}
+
+/// Returns all checks.
+pub(super) fn kinds() -> Vec<CheckKind> {
+    let kind = |check: &'static Check| CheckKind {
+        check: check.name,
+        asks: check.asks,
+        passed: check.passed,
+        failed: check.failed,
+        effect: check.effect.name(),
+        origin: check.origin.to_string(),
+    };
+    tinygram_diagnose::checks().map(kind).collect()
 }
 
 /// Returns the name of the check that keeps a finding from being certain.

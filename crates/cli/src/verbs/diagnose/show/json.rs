@@ -8,7 +8,7 @@ use tinygram_diagnose::{ConnectionReport, Direction, Finding, Obstacles, Pieces,
 
 use super::super::plan::Plan;
 use super::super::results::{Capture, Results};
-use super::audit::{self, CheckRow};
+use super::audit::{self, CheckKind, CheckRow};
 use super::rows::RowByRow;
 use super::totals;
 use crate::files::Input;
@@ -28,6 +28,7 @@ pub(super) fn write(plan: &Plan, results: &Results, into: &mut dyn Write) -> io:
             services: totals(totals::by_service(results)),
             hosts: totals(totals::by_host(results)),
         },
+        checks: audit::kinds(),
         connections: Rows(|| results.captures.iter().flat_map(connections)),
         findings: Rows(|| results.findings().map(|(c, f)| finding(c, f))),
     };
@@ -62,6 +63,8 @@ struct Document<C: Serialize, F: Serialize> {
     parameters: Parameters,
     summary: Summary,
     totals: Totals,
+    /// What each check asks, and what becomes of a hold that does not pass it.
+    checks: Vec<CheckKind>,
     connections: C,
     findings: F,
 }
