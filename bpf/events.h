@@ -149,7 +149,7 @@ struct tally {
 	u32 close;
 	u32 nonagle;
 	u32 slower;
-	u32 unused;
+	u32 unseen;   /* segments of the connection before it was looked at */
 	char comm[16];
 };
 

@@ -63,6 +63,7 @@ struct conversation {
 	u32 late_ack_us;
 	u32 ended_serial;  /* which hold that was */
 	u32 slept_before;  /* how often the writer had slept when the hold began */
+	u32 unseen;        /* segments before the first tally */
 };
 _Static_assert(__builtin_offsetof(struct conversation, hold) == 56, "one line of the cache");
 
@@ -301,6 +302,7 @@ INLINE void say_tally(struct tcp_sock *tp, struct conversation *talk, u64 now)
 			said->writes = talk->tally_writes;
 			said->close = talk->tally_close;
 			said->slower = talk->tally_slower;
+			said->unseen = talk->unseen;
 			said->turns = talk->tally_turns;
 			said->short_holds = talk->tally_short_holds;
 			said->nonagle = nonagle_of(tp);
@@ -308,6 +310,8 @@ INLINE void say_tally(struct tcp_sock *tp, struct conversation *talk, u64 now)
 			bpf_ringbuf_submit(said, 0);
 		}
 	}
+	if (!talk->tally_ns)
+		talk->unseen = tp->data_segs_out;
 	talk->tally_ns = now;
 	talk->tally_bytes = tp->bytes_sent;
 	talk->tally_segments = tp->data_segs_out;

@@ -184,6 +184,9 @@ pub struct Tally {
     /// Short writes that left at once only because the data before them had already been
     /// acknowledged. They are counted only when a process tree is watched.
     pub slower: u32,
+    /// Data segments that the connection had sent before it was looked at: a socket that keeps up with its
+    /// writes is looked at in samples, until it shows something.
+    pub unseen: u32,
     /// How often the program read after it had written.
     pub turns: u32,
     /// Holds that are too short to be reported one by one.

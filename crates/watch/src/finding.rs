@@ -85,6 +85,8 @@ pub enum Facts {
         bytes: u64,
         /// How long it lasted, in nanoseconds.
         lasted_ns: i64,
+        /// Data segments that the connection had sent before it was looked at.
+        unseen: u64,
     },
 }
 

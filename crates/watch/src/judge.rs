@@ -453,6 +453,7 @@ impl Flood {
                 turns: self.turns,
                 bytes: self.bytes,
                 lasted_ns: self.lasted_ns,
+                unseen: u64::from(self.last.unseen),
             },
             call: None,
         })

@@ -74,7 +74,7 @@ struct TallyRecord {
     close: u32,
     nonagle: u32,
     slower: u32,
-    unused: u32,
+    unseen: u32,
     comm: [u8; 16],
 }
 
@@ -280,6 +280,7 @@ pub(super) fn decode(record: &[u8], epoch_ns: i64) -> Option<Event> {
                 turns: r.turns,
                 close: r.close,
                 slower: r.slower,
+                unseen: r.unseen,
                 short_holds: r.short_holds,
                 nodelay: r.nonagle & 1 != 0,
             })

@@ -275,6 +275,7 @@ fn facts(found: &Diagnosed, part: Part, connection: &ConnectionReport) -> Facts 
             turns: 0,
             bytes: flood.bytes,
             lasted_ns: connection.duration_ns(),
+            unseen: 0,
         },
     }
 }

@@ -59,7 +59,9 @@ pub(super) fn finding(finding: &Finding, process: &Process) -> Value {
             turns,
             bytes,
             lasted_ns,
+            unseen,
         } => {
+            value["segments_before_it_was_looked_at"] = json!(unseen);
             value["segments"] = json!(segments);
             value["writes"] = json!(writes);
             value["answers"] = json!(turns);

@@ -101,6 +101,7 @@ fn what(finding: &Finding) -> String {
             turns,
             bytes,
             lasted_ns,
+            unseen,
         } => {
             let lasted = Duration::from_nanos(lasted_ns.max(0) as u64);
             let answers = match turns {
@@ -109,8 +110,14 @@ fn what(finding: &Finding) -> String {
             };
             let writes =
                 writes.map_or_else(String::new, |writes| format!(" ({writes} writes{answers})"));
+            let sampled = match unseen {
+                0..=FEW => String::new(),
+                unseen => {
+                    format!("; found by samples, {unseen} segments before were not looked at")
+                }
+            };
             format!(
-                "{segments} segments of {:.0} bytes in {:.1} s{writes}; coalescing would save {} ({})",
+                "{segments} segments of {:.0} bytes in {:.1} s{writes}{sampled}; coalescing would save {} ({})",
                 bytes as f64 / segments.max(1) as f64,
                 lasted.as_secs_f64(),
                 finding.cost.segments,
@@ -135,3 +142,6 @@ fn clock(epoch_ns: i64) -> String {
         day.tm_hour, day.tm_min, day.tm_sec
     )
 }
+
+/// So many segments go by before any connection is looked at.
+const FEW: u64 = 16;
