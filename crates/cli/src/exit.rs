@@ -92,7 +92,7 @@ pub(crate) fn code(outcome: Result<Done, Failure>) -> u8 {
 impl Failure {
     /// Prints the line, because other work goes on.
     pub(crate) fn say(&self) {
-        crate::terminal::remark(&format!("tinygram: {}", self.line()));
+        complain(&format!("tinygram: {}", self.line()));
     }
 
     /// Returns in one line what was wrong and what is accepted.

@@ -61,7 +61,7 @@ impl Results {
                 // Files are read to the end of the list; what comes in while it is read is told meanwhile,
                 // and then a failure may be that nobody hears.
                 Err(failure) if several && !matches!(inputs, [Input::Stdin]) => {
-                    unread.push(failure)
+                    unread.push(failure);
                 }
                 Err(failure) => return Err(failure),
             }
