@@ -19,14 +19,12 @@ extern crate std;
 mod debt;
 mod memory;
 mod pace;
-mod patience;
 mod purse;
 mod rules;
 mod wait;
 
 pub use memory::{Decision, Habit, Memory, Write};
 pub use pace::Pace;
-pub use patience::{LONGEST as LONGEST_ROUND, Patience};
 pub use rules::{Policy, Rules};
 pub use wait::{
     AfterRead, BeforeRead, BeforeWait, Found, Held, Read, Wait, after_read, before_read,

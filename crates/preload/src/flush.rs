@@ -9,7 +9,7 @@ use crate::live::{self, LIVE};
 use crate::orders::{self, Orders};
 use crate::page::Cause;
 use crate::reach::{Reach, Used};
-use crate::{kernel, ledger, table, thread, watchdog};
+use crate::{kernel, ledger, table, thread};
 use tinygram_coalesce::{Memory, Policy};
 
 /// Sends what is held on `fd`, for the thread that flushes it, and removes the mark unless more may
@@ -23,7 +23,6 @@ pub(crate) fn through(fd: c_int, orders: &Orders, holding: &Holding, cause: Caus
     send(fd, orders);
     if mark != 0 && holding.unmark(mark) {
         if is_held {
-            watchdog::judge(mark);
             ledger::flushed(orders, fd, mark, cause);
         }
     } else {
@@ -188,10 +187,10 @@ mod tests {
         let mut one = Connection::open();
         let mut rounds = Rounds::begin(BOUND_NS, Reach::Shared);
         one.mark();
-        rounds.patrol(THEN_NS + BOUND_NS, false);
+        rounds.patrol(THEN_NS + BOUND_NS);
         one.send_more();
         assert!(!one.has_arrived(), "MSG_MORE holds the byte");
-        rounds.patrol(THEN_NS + 2 * BOUND_NS, false);
+        rounds.patrol(THEN_NS + 2 * BOUND_NS);
         assert!(one.has_arrived(), "the watchdog forgot the mark");
 
         // Before the send, while another thread flushes the socket.
@@ -200,7 +199,7 @@ mod tests {
         let orders = orders::orders().unwrap();
         through(one.near.as_raw_fd(), orders, one.holding, Cause::Wait);
         one.send_more();
-        rounds.patrol(THEN_NS + BOUND_NS, false);
+        rounds.patrol(THEN_NS + BOUND_NS);
         assert!(one.has_arrived(), "a thread took off another's mark");
 
         // Between the decision to flush and the flush.
@@ -212,7 +211,7 @@ mod tests {
         let (sender, receiver) = std::sync::mpsc::channel();
         MEANWHILE.set(Some(Box::new(move || {
             let mut rounds = Rounds::begin(BOUND_NS, Reach::Shared);
-            rounds.patrol(THEN_NS + BOUND_NS, false);
+            rounds.patrol(THEN_NS + BOUND_NS);
             sender.send((one.has_arrived(), one)).unwrap();
         })));
         through(fd, orders, holding, Cause::Wait);

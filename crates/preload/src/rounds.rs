@@ -5,14 +5,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::contention::Contention;
 use crate::reach::{Reach, Used};
 use crate::{flush, table};
-use tinygram_coalesce::Patience;
 
 /// The state of the watchdog's rounds.
 pub(crate) struct Rounds {
     deadline_ns: u64,
     reach: Reach,
     contention: Contention,
-    patience: Patience,
     last_ns: u64,
 }
 
@@ -33,21 +31,15 @@ impl Rounds {
             deadline_ns,
             reach,
             contention: Contention::default(),
-            patience: Patience::default(),
             last_ns: 0,
         }
     }
 
-    /// Returns whether the rounds are longer than the deadline.
-    pub(crate) fn stretched(&self) -> bool {
-        self.patience.round_ns(self.deadline_ns) > self.deadline_ns
-    }
-
     /// Flushes what is due at `now_ns`; returns what it found, and how long to pause until more may
-    /// be due. `late` says that a thread has flushed later than the deadline.
-    pub(crate) fn patrol(&mut self, now_ns: u64, late: bool) -> Round {
+    /// be due.
+    pub(crate) fn patrol(&mut self, now_ns: u64) -> Round {
         let (mut oldest_ns, mut again_ns) = (None, None);
-        let (mut unreachable, mut rescued) = (false, false);
+        let mut unreachable = false;
         let deadline_ns = self.deadline_ns.max(1);
         let busy = table::sweep(|fd| {
             let Some(holding) = table::holding(fd) else {
@@ -64,7 +56,6 @@ impl Rounds {
                 return true;
             }
             let used = if !is_rescued {
-                rescued = true;
                 let contended = self.contention.of(holding.owner.load(Relaxed));
                 flush::rescue(fd, holding, mark, contended, self.reach)
             } else if doublings(age_ns, deadline_ns)
@@ -80,12 +71,7 @@ impl Rounds {
             !is_rescued
         });
         self.last_ns = now_ns;
-        if rescued || late {
-            self.patience.is_disappointed();
-        } else if busy {
-            self.patience.grows();
-        }
-        let due_ns = oldest_ns.map_or(self.patience.round_ns(deadline_ns), |oldest| {
+        let due_ns = oldest_ns.map_or(deadline_ns, |oldest| {
             (oldest + deadline_ns).saturating_sub(now_ns)
         });
         Round {

@@ -33,10 +33,6 @@ struct Watchdog {
     asked: AtomicU64,
     settled: AtomicU64,
     credit: AtomicU64,
-    /// Whether the rounds are longer than the deadline, see [`tinygram_coalesce::Patience`].
-    stretched: AtomicU32,
-    /// Set if a thread flushed later than the deadline by itself: a long round did not see it.
-    late: AtomicU32,
 }
 
 const NONE: u32 = 0;
@@ -113,18 +109,6 @@ pub(crate) fn alert() {
         && dog.state.load(Relaxed) == ASLEEP
     {
         dog.wake_if_asleep();
-    }
-}
-
-/// Is called when a thread has flushed by itself what was held since `since_ns`. If that was later
-/// than the deadline, the watchdog makes short rounds again.
-#[inline(always)]
-pub(crate) fn judge(since_ns: u64) {
-    if let Some(dog) = watchdog().filter(|dog| dog.stretched.load(Relaxed) != 0) {
-        let deadline_ns = orders::orders().map_or(0, |orders| orders.rules().watchdog_ns);
-        if clock::now_ns().saturating_sub(since_ns) >= deadline_ns {
-            dog.late.store(1, Relaxed);
-        }
     }
 }
 
@@ -220,8 +204,7 @@ impl Watchdog {
 
     /// Runs the thread: pauses until the oldest held byte is due, flushes what is due, and sleeps
     /// until woken after a round in which nothing was held. A round costs one timer interrupt, and
-    /// waking the watchdog about two; so at most one round is wasted. While the program flushes by
-    /// itself the rounds become longer ([`tinygram_coalesce::Patience`]).
+    /// waking the watchdog about two; so at most one round is wasted.
     fn run(&self) {
         let Some(reach) = Reach::begin() else {
             return self.fail();
@@ -229,8 +212,7 @@ impl Watchdog {
         let deadline_ns = orders::orders().map_or(0, |orders| orders.rules().watchdog_ns);
         let mut rounds = Rounds::begin(deadline_ns, reach);
         while self.state.load(Acquire) != STOPPING && !reach::is_last_thread() {
-            let round = rounds.patrol(clock::now_ns(), self.late.swap(0, Relaxed) != 0);
-            self.stretched.store(rounds.stretched().into(), Relaxed);
+            let round = rounds.patrol(clock::now_ns());
             if round.unreachable {
                 return self.fail();
             }
@@ -259,7 +241,7 @@ impl Watchdog {
             return;
         }
         // Something may have become dirty just before the sleep was announced.
-        let round = rounds.patrol(clock::now_ns(), false);
+        let round = rounds.patrol(clock::now_ns());
         if !round.quiet {
             let _ = self.state.compare_exchange(ASLEEP, AWAKE, SeqCst, Relaxed);
             return;

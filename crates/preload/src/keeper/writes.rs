@@ -301,7 +301,6 @@ pub(crate) fn took_along(fd: c_int, Taken { since_ns, cause }: Taken) {
         } else if since_ns != 0 && holding.unmark(since_ns) {
             thread::this().forget_last(fd);
             if !holding.is_rescued(since_ns) {
-                watchdog::judge(since_ns);
                 ledger::flushed(orders, fd, since_ns, cause);
             }
         }
