@@ -149,7 +149,7 @@ fn keep(
         // The program runs as it is.
         Err(error) => return Err(error),
     };
-    Watchdog::new(&shared, &process, target as u32).run();
+    Watchdog::new(&shared, &process, target as u32, rules.watchdog_ns).run();
     debug_assert!(has_ended(&process));
     ended(&shared);
     Ok(())

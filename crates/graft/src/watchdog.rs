@@ -21,6 +21,7 @@ pub struct Watchdog<'a> {
     shared: &'a Mapping,
     process: &'a OwnedFd,
     pid: u32,
+    bound_ns: u64,
     rescued: HashMap<usize, Rescued>,
     contention: Contention,
 }
@@ -34,13 +35,15 @@ struct Rescued {
 }
 
 impl<'a> Watchdog<'a> {
-    /// Begins to watch over the process of a pidfd.
+    /// Begins to watch over the process of a pidfd: nothing is held for longer than `bound_ns`, in
+    /// nanoseconds.
     #[must_use]
-    pub fn new(shared: &'a Mapping, process: &'a OwnedFd, pid: u32) -> Self {
+    pub fn new(shared: &'a Mapping, process: &'a OwnedFd, pid: u32, bound_ns: u64) -> Self {
         Self {
             shared,
             process,
             pid,
+            bound_ns,
             rescued: HashMap::new(),
             contention: Contention::default(),
         }
@@ -107,7 +110,8 @@ impl<'a> Watchdog<'a> {
     ) -> u64 {
         let shared = self.shared;
         let socket = &shared.sockets[fd];
-        let bound_ns = self.shared.watchdog_ns.load(Relaxed);
+        // Not from the shared memory, which the program can write.
+        let bound_ns = self.bound_ns;
         let before = self.rescued.get(&fd).filter(|known| known.mark == mark);
         let due_ns = match before {
             Some(known) => known.next_ns,
