@@ -18,6 +18,5 @@ mod pace;
 pub mod packets;
 pub mod seen;
 pub mod site;
-mod start;
 pub mod summary;
 pub mod who;

@@ -11,7 +11,7 @@ use tinygram_stalls::{Case, Cost, Kind, Side, Tier};
 use crate::finding::{Facts, Finding, Part};
 use crate::pace::Pace;
 use crate::site::CallSite;
-use crate::who::Process;
+use tinygram_host::process::Process;
 
 /// The key of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,7 +6,6 @@
 //! by that kernel's own type information (BTF).
 
 mod counts;
-mod lacking;
 mod record;
 pub mod recording;
 
@@ -19,7 +18,7 @@ use aya::programs::BtfTracePoint;
 use aya::{Btf, Ebpf, EbpfLoader};
 use aya_obj::btf::BtfKind;
 
-pub use lacking::Lacking;
+pub use tinygram_host::lacking::Lacking;
 
 use crate::clock::{clock_ns, moved_ns};
 use crate::event::{Event, Site};

@@ -8,7 +8,7 @@ use memmap2::Mmap;
 
 use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
 
-use crate::start::started;
+use tinygram_host::start::started;
 
 /// Returns the mappings from which `pid` runs code, the lowest address first.
 pub(super) fn code(pid: u32) -> Vec<MemoryMap> {

@@ -15,8 +15,8 @@ use procfs::ProcError;
 use procfs::process::{FDTarget, Process, all_processes};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use socket2::SockRef;
+use tinygram_host::process::{self, Container, user_name};
 use tinygram_link::tcp_info::{get, tcp_info};
-use tinygram_watch::who::{self, Container, user_name};
 
 use super::connection::{Connection, Counts, Options, Owner, state_name};
 use crate::covered::Covered;
@@ -92,7 +92,7 @@ fn owner(process: &Process) -> Result<Owner, ProcError> {
         name: process.stat()?.comm,
         fd: -1,
         user: process.uid().ok().map(user_name),
-        container: who::cgroup(pid as u32)
+        container: process::cgroup(pid as u32)
             .and_then(|path| Some(Container::of(&path)?.id()?.to_owned())),
         network_namespace: theirs.filter(|theirs| network("self") != Some(*theirs)),
         covered: covered.and_then(|covered| covered.state().ok().flatten()),

@@ -1,12 +1,12 @@
 //! Findings and the summary as JSON, one document a line.
 
 use serde_json::{Value, json};
+use tinygram_host::process::Process;
 use tinygram_stalls::Advice;
 use tinygram_watch::event::{Reason, Release};
 use tinygram_watch::finding::{Facts, Finding, Part};
 use tinygram_watch::judge::Excused;
 use tinygram_watch::summary::Summary;
-use tinygram_watch::who::Process;
 
 const SCHEMA: &str = "tinygram.watch/1";
 

@@ -18,12 +18,14 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use tinygram_host::process::Process;
+use tinygram_host::start::has_ended;
 use tinygram_watch::finding::Finding;
 use tinygram_watch::kernel::Options;
 use tinygram_watch::live::{Choice, Live};
 use tinygram_watch::seen::{Seen, Sight};
 use tinygram_watch::summary::Summary;
-use tinygram_watch::who::{Process, Processes, has_ended};
+use tinygram_watch::who::Processes;
 
 pub(crate) use args::Args;
 use seen::Watched;

@@ -160,10 +160,10 @@ const CLEAR_BELOW: &str = "\x1b[J";
 
 #[cfg(test)]
 mod tests {
+    use tinygram_host::process::Process;
     use tinygram_stalls::{Cost, Kind, Side, Tier};
     use tinygram_watch::event::{Connection, Reason, Release, Timer, Writer};
     use tinygram_watch::finding::{Facts, Finding, Part};
-    use tinygram_watch::who::Process;
 
     use super::super::sentence;
     use super::*;

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use tinygram_host::process::Process;
 use tinygram_stalls::{Side, Tier};
 use tinygram_watch::event::{Connection, Writer};
 use tinygram_watch::finding::Finding;
 use tinygram_watch::seen::Seen;
-use tinygram_watch::who::Process;
 
 use super::target::Target;
 

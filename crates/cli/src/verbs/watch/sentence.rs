@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use tinygram_host::process::Process;
 use tinygram_stalls::ms;
 use tinygram_stalls::{Kind, Side, Tier};
 use tinygram_watch::event::{Reason, Release};
 use tinygram_watch::finding::{Facts, Finding};
-use tinygram_watch::who::Process;
 
 /// Returns one line, without a line end.
 pub(crate) fn of(finding: &Finding, process: &Process) -> String {

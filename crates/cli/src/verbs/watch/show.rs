@@ -3,9 +3,9 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use tinygram_host::process::Process;
 use tinygram_stalls::Tier;
 use tinygram_watch::finding::Finding;
-use tinygram_watch::who::Process;
 
 use super::screen::Screen;
 use super::{Args, Watch, json, screen, sentence, table};

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
+use tinygram_host::process::Process;
 use tinygram_watch::event::{Connection, Writer};
-use tinygram_watch::who::Process;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {

@@ -1,4 +1,4 @@
-//! The reasons why the kernel cannot be a source, and what would help.
+//! The reasons why the kernel takes no BPF programs, and what would help.
 
 use std::error::Error;
 use std::fs;
@@ -25,7 +25,8 @@ pub enum Lacking {
 
 impl Lacking {
     /// Returns the root cause of `error`, because that is what a person can act on.
-    pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
+    #[must_use]
+    pub fn of(error: &(dyn Error + 'static)) -> Self {
         let mut cause: &(dyn Error + 'static) = error;
         loop {
             if let Some(io) = cause.downcast_ref::<std::io::Error>()
