@@ -53,7 +53,15 @@ impl<'a> Watchdog<'a> {
     pub fn run(mut self) {
         while !has_ended(self.process) {
             match self.patrol() {
-                Some(pause_ns) => pause(self.shared, AWAKE, pause_ns.max(LEAST_PAUSE_NS)),
+                Some(pause_ns) => {
+                    let longest_ns = self.bound_ns.saturating_mul(MOST_BOUNDS);
+                    let longest_ns = longest_ns.clamp(LEAST_PAUSE_NS, LOOK_FOR_THE_END_NS);
+                    pause(
+                        self.shared,
+                        AWAKE,
+                        pause_ns.clamp(LEAST_PAUSE_NS, longest_ns),
+                    );
+                }
                 None => self.sleep(),
             }
         }
@@ -115,7 +123,13 @@ impl<'a> Watchdog<'a> {
         let before = self.rescued.get(&fd).filter(|known| known.mark == mark);
         let due_ns = match before {
             Some(known) => known.next_ns,
-            None => socket.since_ns.load(Relaxed).saturating_add(bound_ns),
+            None => {
+                let since_ns = socket.since_ns.load(Relaxed);
+                // A time to come is no time at which anything was held.
+                let is_sane = since_ns <= now_ns.saturating_add(bound_ns);
+                let since_ns = if is_sane { since_ns } else { 0 };
+                since_ns.saturating_add(bound_ns)
+            }
         };
         if now_ns < due_ns {
             if let Some(known) = before {

@@ -128,3 +128,71 @@ fn a_go_program_keeps_its_number_its_arguments_and_its_exit_code() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("index out of range"), "{said}");
 }
+
+/// The program can write into the shared memory. A time there that never comes must neither keep the
+/// watchdog's process alive after the program's end nor keep it from looking.
+#[test]
+fn a_time_that_never_comes_does_not_keep_the_watchdog_alive() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = built(folder.path()) else {
+        eprintln!("skipped: there is no Go here");
+        return;
+    };
+    let mut command = tinygram();
+    command.args(["run", "--"]).arg(&program);
+    let (server, address) = started(command);
+    segments_per_answer(&address);
+    let pid = server.0.id();
+    let keeper = keeper_of(&program).expect("a keeper");
+    poison(pid, 60_000);
+    // It looks and pauses with what stands there.
+    segments_per_answer(&address);
+    drop(server);
+    for _ in 0..50 {
+        if !Path::new(&format!("/proc/{keeper}")).exists() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    // SAFETY: a process of this test's.
+    unsafe { libc::kill(keeper, libc::SIGKILL) };
+    panic!("the keeper is still there 5 s after the program's end");
+}
+
+/// Returns the process that keeps `program`.
+fn keeper_of(program: &Path) -> Option<i32> {
+    let name = program.to_str().unwrap();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.find(|pid: &i32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line);
+        line.split('\0').nth(1) == Some("run") && line.contains(name)
+    })
+}
+
+/// Marks a descriptor in the program's shared memory as held since the end of time.
+fn poison(pid: u32, fd: usize) {
+    use std::os::unix::fs::FileExt;
+    use tinygram_graft::layout::{HELD, Shared, Socket};
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    let line = maps.lines().find(|line| line.contains("memfd:tngraft"));
+    let start = line.and_then(|line| line.split('-').next()).unwrap();
+    let start = u64::from_str_radix(start, 16).unwrap();
+    let memory = std::fs::OpenOptions::new()
+        .write(true)
+        .open(format!("/proc/{pid}/mem"))
+        .unwrap();
+    let write = |offset: usize, value: u64| {
+        let at = start + offset as u64;
+        memory.write_all_at(&value.to_ne_bytes(), at).unwrap();
+    };
+    let socket = std::mem::offset_of!(Shared, sockets) + fd * size_of::<Socket>();
+    write(
+        socket + std::mem::offset_of!(Socket, since_ns),
+        u64::MAX / 2,
+    );
+    write(socket + std::mem::offset_of!(Socket, mark), HELD);
+    let word = std::mem::offset_of!(Shared, marked) + fd / 64 * 8;
+    write(word, 1 << (fd % 64));
+}
