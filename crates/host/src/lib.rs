@@ -1,7 +1,8 @@
-//! The TCP sockets of a host: who has them, and what keeps a BPF program from them. Nothing here prints.
+//! The TCP sockets of a host: who has them, and a hand that sets their options. Nothing here prints.
 
 #![cfg(target_os = "linux")]
 
+pub mod hand;
 pub mod lacking;
 pub mod process;
 pub mod start;

@@ -30,7 +30,7 @@ impl Process {
     /// Looks a process up; `name` is its name if it has ended meanwhile.
     #[must_use]
     pub fn read(pid: u32, name: &str, user: String) -> Self {
-        let folder = format!("/proc/{}", pid);
+        let folder = format!("/proc/{pid}");
         let comm = fs::read_to_string(format!("{folder}/comm"));
         // The thread's name is not always the program's (Java, Node).
         let name = comm.map_or_else(|_| name.to_owned(), |comm| comm.trim_end().to_owned());

@@ -1,0 +1,208 @@
+/* The hand of `tinygram set` and `tinygram cure`: walks over the TCP sockets of a network namespace,
+ * whoever owns them, and reports them or sets an option of those that are named by their cookies. */
+#include "hand.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+static long (*bpf_setsockopt)(void *sk, int level, int name, void *value, int length) = (void *)49;
+static long (*bpf_seq_write)(void *seq, const void *data, u32 length) = (void *)127;
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} KERNEL;
+
+struct bpf_iter__tcp {
+	struct bpf_iter_meta *meta;
+	struct sock_common *sk_common;
+	u32 uid;
+} KERNEL;
+
+struct inode {
+	unsigned long i_ino;
+} KERNEL;
+
+struct socket {
+	u32 type;
+} KERNEL;
+
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
+} KERNEL;
+
+struct kernfs_node {
+	u64 id;
+} KERNEL;
+
+struct cgroup {
+	struct kernfs_node *kn;
+} KERNEL;
+
+struct sock_cgroup_data {
+	struct cgroup *cgroup;
+} KERNEL;
+
+/* The same structures as in kernel.h, by other fields. */
+struct sock___hand {
+	struct socket *sk_socket;
+	struct sock_cgroup_data sk_cgrp_data;
+} KERNEL;
+
+struct tcp_congestion_ops {
+	char name[NAME_LENGTH];
+} KERNEL;
+
+struct inet_connection_sock___hand {
+	const struct tcp_congestion_ops *icsk_ca_ops;
+	u32 icsk_delack_max;
+} KERNEL;
+
+struct tcp_sock___hand {
+	u32 notsent_lowat;
+} KERNEL;
+
+struct {
+	NUMBER(type, 2 /* array */);
+	NUMBER(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct order);
+} orders SEC(".maps");
+
+struct {
+	NUMBER(type, MAP_TYPE_HASH);
+	NUMBER(map_flags, MAP_NO_PREALLOC);
+	NUMBER(max_entries, 1 << 20);
+	TYPE(key, u64);
+	TYPE(value, struct change);
+} changes SEC(".maps");
+
+/* Returns the number of the descriptor's inode, as /proc/PID/fd shows it. */
+INLINE u64 inode_of(struct sock___hand *sk)
+{
+	const void *socket = sk->sk_socket;
+	unsigned long inode = 0;
+	u32 at;
+
+	if (!socket)
+		return 0;
+	at = FIELD_INFO(((struct socket_alloc *)0)->vfs_inode, 0) - FIELD_INFO(((struct socket_alloc *)0)->socket, 0)
+	   + FIELD_INFO(((struct inode *)0)->i_ino, 0);
+	bpf_probe_read_kernel(&inode, sizeof(inode), socket + at);
+	return inode;
+}
+
+INLINE void name_of(struct tcp_sock *tp, char *name)
+{
+	const struct tcp_congestion_ops *ops = ((struct inet_connection_sock___hand *)tp)->icsk_ca_ops;
+
+	if (ops)
+		bpf_probe_read_kernel(name, NAME_LENGTH, &ops->name);
+}
+
+INLINE int report(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, struct sock_common *skc)
+{
+	struct socket_record record = {};
+	struct sock___hand *sk = (struct sock___hand *)tp;
+	struct inet_connection_sock___hand *icsk = (struct inet_connection_sock___hand *)tp;
+	struct cgroup *group = sk->sk_cgrp_data.cgroup;
+
+	record.cookie = bpf_get_socket_cookie(tp);
+	record.inode = inode_of(sk);
+	if (group && group->kn)
+		record.cgroup = group->kn->id;
+	record.bytes_sent = tp->bytes_sent;
+	record.netns = skc->skc_net.net->ns.inum;
+	record.uid = ctx->uid;
+	record.delack_max = icsk->icsk_delack_max;
+	record.notsent_lowat = ((struct tcp_sock___hand *)tp)->notsent_lowat;
+	record.data_segs_out = tp->data_segs_out;
+	record.data_segs_in = tp->data_segs_in;
+	record.srtt_us = tp->srtt_us;
+	record.local_port = skc->skc_num;
+	record.remote_port = __builtin_bswap16(skc->skc_dport);
+	record.state = skc->skc_state;
+	record.nonagle = nonagle_of(tp);
+	record.is_v6 = skc->skc_family == AF_INET6;
+	if (record.is_v6) {
+		bpf_probe_read_kernel(record.local, 16, &skc->skc_v6_rcv_saddr);
+		bpf_probe_read_kernel(record.remote, 16, &skc->skc_v6_daddr);
+	} else {
+		*(u32 *)record.local = skc->skc_rcv_saddr;
+		*(u32 *)record.remote = skc->skc_daddr;
+	}
+	name_of(tp, record.congestion);
+	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	return 0;
+}
+
+/* Writes the value that the socket has. */
+INLINE void read_value(struct tcp_sock *tp, u32 option, union value *value)
+{
+	switch (option) {
+	case OPTION_NODELAY: value->number = nonagle_of(tp) & NAGLE_OFF; break;
+	case OPTION_DELACK_MAX: value->number = ((struct inet_connection_sock___hand *)tp)->icsk_delack_max; break;
+	case OPTION_NOTSENT_LOWAT: value->number = ((struct tcp_sock___hand *)tp)->notsent_lowat; break;
+	case OPTION_CONGESTION: name_of(tp, value->name); break;
+	}
+}
+
+INLINE int equal(const union value *one, const union value *other)
+{
+	const u64 *left = (const u64 *)one, *right = (const u64 *)other;
+
+	return left[0] == right[0] && left[1] == right[1];
+}
+
+INLINE int set(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, u32 option, const struct change *change)
+{
+	struct change_record record = {};
+	union value to = change->to;
+	long error;
+
+	record.cookie = bpf_get_socket_cookie(tp);
+	read_value(tp, option, &record.before);
+	if (change->only_if && !equal(&record.before, &change->expected)) {
+		record.result = RESULT_DIFFERS;
+		record.after = record.before;
+	} else {
+		if (option == OPTION_CONGESTION) {
+			error = bpf_setsockopt(tp, IPPROTO_TCP, OPTION_CONGESTION, to.name, NAME_LENGTH);
+		} else {
+			u32 number = option == OPTION_DELACK_MAX ? change->argument : to.number;
+			error = bpf_setsockopt(tp, IPPROTO_TCP, option, &number, sizeof(number));
+		}
+		read_value(tp, option, &record.after);
+		record.error = error;
+		record.result = error ? RESULT_REFUSED : RESULT_CHANGED;
+	}
+	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	return 0;
+}
+
+SEC("iter/tcp")
+int sweep(struct bpf_iter__tcp *ctx)
+{
+	struct sock_common *skc = ctx->sk_common;
+	struct tcp_sock *tp;
+	struct order *order;
+	struct change *change;
+	u32 zero = 0;
+	u64 cookie;
+
+	if (!skc)
+		return 0;
+	/* Neither a request nor what is left in TIME-WAIT. */
+	tp = bpf_skc_to_tcp_sock(skc);
+	order = bpf_map_lookup_elem(&orders, &zero);
+	if (!tp || !order)
+		return 0;
+	if (!order->option)
+		return report(ctx, tp, skc);
+	cookie = bpf_get_socket_cookie(tp);
+	change = bpf_map_lookup_elem(&changes, &cookie);
+	if (!change)
+		return 0;
+	return set(ctx, tp, order->option, change);
+}

@@ -1,0 +1,324 @@
+//! The hand: reports the TCP sockets of a network namespace, whoever owns them, and sets their options.
+//!
+//! A BPF iterator (`bpf/hand.bpf.c`) walks over the kernel's table of sockets. No descriptor is copied, and no
+//! process is stopped. It takes CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, and a kernel of 5.19 or newer with BTF.
+//!
+//! Before Linux 6.17 a walk may skip a socket or meet it twice, if sockets come and go meanwhile. So sockets are
+//! known by their cookies, and [`Hand::set`] walks again for those that it missed.
+
+mod record;
+mod setting;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use aya::maps::{Array, HashMap, MapData};
+use aya::programs::Iter;
+use aya::{Btf, Ebpf, EbpfLoader};
+use serde::Serialize;
+
+use crate::lacking::Lacking;
+use record::{ChangeRecord, Order, OutcomeRecord, SocketRecord};
+pub use setting::{Raw, Setting, SocketOption, tick};
+
+/// The loaded program. Dropping it leaves nothing in the kernel; what was set stays set.
+pub struct Hand {
+    programs: Ebpf,
+    orders: Array<MapData, Order>,
+    changes: HashMap<MapData, u64, ChangeRecord>,
+}
+
+/// A TCP socket.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Socket {
+    /// The kernel's number for it, which no other socket has until the machine is started anew.
+    pub cookie: u64,
+    /// The inode to which descriptors lead; 0 if none does.
+    pub inode: u64,
+    /// The ID of the control group of the process that made it.
+    pub cgroup: u64,
+    /// The inode of its network namespace.
+    pub netns: u32,
+    /// The user whose socket it is.
+    pub uid: u32,
+    /// This end.
+    pub local: SocketAddr,
+    /// The other end; port 0 if it listens.
+    pub remote: SocketAddr,
+    /// The state, by the kernel's number: 1 is ESTABLISHED, 10 is LISTEN.
+    pub state: u8,
+    /// Whether `TCP_NODELAY` is on.
+    pub nodelay: bool,
+    /// Whether `TCP_CORK` is on.
+    pub cork: bool,
+    /// The values of the options, as the kernel keeps them.
+    #[serde(skip)]
+    pub values: BTreeMap<SocketOption, Raw>,
+    /// Data segments sent since it was opened.
+    pub data_segs_out: u32,
+    /// Data segments received since it was opened.
+    pub data_segs_in: u32,
+    /// Octets sent since it was opened.
+    pub bytes_sent: u64,
+    /// The smoothed round trip.
+    pub srtt: Duration,
+}
+
+impl Socket {
+    /// Returns whether it listens.
+    #[must_use]
+    pub fn listens(&self) -> bool {
+        self.state == LISTEN
+    }
+}
+
+/// A change of one socket's option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The socket.
+    pub cookie: u64,
+    /// The value that it is to have.
+    pub to: Raw,
+    /// The value that it must have now; with another it is left alone.
+    pub only_if: Option<Raw>,
+}
+
+/// What became of a [`Change`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The socket.
+    pub cookie: u64,
+    /// The value that it had.
+    pub before: Raw,
+    /// The value that it has.
+    pub after: Raw,
+    /// What happened.
+    pub did: Did,
+}
+
+/// What a sweep did to a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Did {
+    /// The value is set.
+    Set,
+    /// It had another value than expected, and was left alone.
+    Differs,
+    /// The kernel refused, with this error number.
+    Refused(i32),
+    /// No sweep met the socket: it is closed.
+    Gone,
+}
+
+impl Hand {
+    /// Loads the program.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the kernel or the privileges lack, in one line.
+    pub fn open() -> Result<Self, Lacking> {
+        let btf = Btf::from_sys_fs().map_err(|_| Lacking::Btf)?;
+        let mut programs = EbpfLoader::new()
+            .btf(Some(&btf))
+            .load(OBJECT)
+            .map_err(|error| Lacking::of(&error))?;
+        let missing = |name: &str| Lacking::Other(format!("{name} is not in the object"));
+        sweep(&mut programs)
+            .ok_or_else(|| missing("sweep"))?
+            .load("tcp", &btf)
+            .map_err(|error| Lacking::of(&error))?;
+        let mut map = |name: &str| programs.take_map(name).ok_or_else(|| missing(name));
+        let orders = Array::try_from(map("orders")?).map_err(|error| Lacking::of(&error))?;
+        let changes = HashMap::try_from(map("changes")?).map_err(|error| Lacking::of(&error))?;
+        Ok(Self {
+            programs,
+            orders,
+            changes,
+        })
+    }
+
+    /// Returns the sockets of this thread's network namespace that listen or have a connection.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the kernel refuses.
+    pub fn sockets(&mut self) -> io::Result<Vec<Socket>> {
+        let octets = self.walk(0)?;
+        let mut all: Vec<Socket> = record::records(&octets).map(socket).collect();
+        all.sort_by_key(|socket| socket.cookie);
+        all.dedup_by_key(|socket| socket.cookie);
+        Ok(all)
+    }
+
+    /// Sets an option of sockets of this thread's network namespace, and returns an outcome for each change, in
+    /// order. A cookie may stand in one change only.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the kernel refuses. Sockets may have been changed before that.
+    pub fn set(&mut self, option: SocketOption, changes: &[Change]) -> io::Result<Vec<Outcome>> {
+        let mut outcomes = BTreeMap::new();
+        let done = self.set_in_sweeps(option, changes, &mut outcomes);
+        for change in changes {
+            // What cannot be removed does no harm: no later sweep has this order.
+            let _ = self.changes.remove(&change.cookie);
+        }
+        done?;
+        let all = changes.iter().map(|change| {
+            outcomes.remove(&change.cookie).unwrap_or(Outcome {
+                cookie: change.cookie,
+                before: change.to,
+                after: change.to,
+                did: Did::Gone,
+            })
+        });
+        Ok(all.collect())
+    }
+
+    fn set_in_sweeps(
+        &mut self,
+        option: SocketOption,
+        changes: &[Change],
+        outcomes: &mut BTreeMap<u64, Outcome>,
+    ) -> io::Result<()> {
+        for change in changes {
+            let record = ChangeRecord {
+                to: change.to,
+                expected: change.only_if.unwrap_or_default(),
+                argument: argument(option, &change.to),
+                only_if: change.only_if.is_some().into(),
+            };
+            self.changes
+                .insert(change.cookie, record, 0)
+                .map_err(io::Error::other)?;
+        }
+        for _ in 0..MOST_SWEEPS {
+            let octets = self.walk(option.number())?;
+            for record in record::records::<OutcomeRecord>(&octets) {
+                // A socket that is met twice was changed at the first time.
+                let outcome = outcomes.entry(record.cookie);
+                outcome.or_insert_with(|| Outcome {
+                    cookie: record.cookie,
+                    before: record.before,
+                    after: record.after,
+                    did: match record.result {
+                        record::DIFFERS => Did::Differs,
+                        record::REFUSED => Did::Refused(-record.error),
+                        _ => Did::Set,
+                    },
+                });
+            }
+            if outcomes.len() >= changes.len() || meets_each_once() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks over all sockets, and returns what the program wrote.
+    fn walk(&mut self, option: u32) -> io::Result<Vec<u8>> {
+        self.orders
+            .set(0, Order { option }, 0)
+            .map_err(io::Error::other)?;
+        let program = sweep(&mut self.programs).expect("loaded by `open`");
+        let link = program.attach().and_then(|link| program.take_link(link));
+        let mut file = link
+            .map_err(io::Error::other)?
+            .into_file()
+            .map_err(io::Error::other)?;
+        read_all(&mut file)
+    }
+}
+
+/// Reads a walk to its end.
+fn read_all(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut octets = Vec::new();
+    loop {
+        // The kernel writes whole records, and at most what its buffer of eight pages has room for.
+        let length = octets.len();
+        octets.resize(length + READ_AT_ONCE, 0);
+        match file.read(&mut octets[length..]) {
+            Ok(0) => {
+                octets.truncate(length);
+                return Ok(octets);
+            }
+            Ok(read) => octets.truncate(length + read),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
+                ) =>
+            {
+                octets.truncate(length);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn sweep(programs: &mut Ebpf) -> Option<&mut Iter> {
+    programs.program_mut("sweep")?.try_into().ok()
+}
+
+/// Returns the number that the option takes: a delayed ACK's bound is kept in ticks and taken in microseconds.
+fn argument(option: SocketOption, value: &Raw) -> u32 {
+    match option {
+        SocketOption::DelackMax => {
+            let bound = tick().saturating_mul(value.number());
+            u32::try_from(bound.as_micros()).unwrap_or(u32::MAX)
+        }
+        _ => value.number(),
+    }
+}
+
+fn socket(record: SocketRecord) -> Socket {
+    let values = [
+        (
+            SocketOption::Nodelay,
+            Raw::of(u32::from(record.nonagle & NAGLE_OFF)),
+        ),
+        (SocketOption::DelackMax, Raw::of(record.delack_max)),
+        (SocketOption::NotsentLowat, Raw::of(record.notsent_lowat)),
+        (
+            SocketOption::Congestion,
+            Raw::named(&setting::text(&record.congestion)),
+        ),
+    ];
+    Socket {
+        cookie: record.cookie,
+        inode: record.inode,
+        cgroup: record.cgroup,
+        netns: record.netns,
+        uid: record.uid,
+        local: record.local(),
+        remote: record.remote(),
+        state: record.state,
+        nodelay: record.nonagle & NAGLE_OFF != 0,
+        cork: record.nonagle & NAGLE_CORK != 0,
+        values: values.into(),
+        data_segs_out: record.data_segs_out,
+        data_segs_in: record.data_segs_in,
+        bytes_sent: record.bytes_sent,
+        srtt: Duration::from_micros(u64::from(record.srtt_us) / 8),
+    }
+}
+
+/// Returns whether this kernel's walk meets each socket once: since Linux 6.17.
+fn meets_each_once() -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release
+        .split(['.', '-'])
+        .map(|number| number.parse().unwrap_or(0));
+    (numbers.next(), numbers.next()) >= (Some(6), Some(17))
+}
+
+/// How often a sweep is repeated for sockets that were missed.
+const MOST_SWEEPS: usize = 3;
+const READ_AT_ONCE: usize = 1 << 16;
+const LISTEN: u8 = 10;
+const NAGLE_OFF: u8 = 1;
+const NAGLE_CORK: u8 = 2;
+
+static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/hand.bpf.o");

@@ -1,0 +1,152 @@
+//! The hand on sockets of this process.
+
+use std::collections::BTreeMap;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+
+use tinygram_host::hand::{Change, Did, Hand, Raw, Setting, Socket, SocketOption};
+
+/// Returns the hand; without the rights or the kernel for it, `None`, and says why.
+fn hand() -> Option<Hand> {
+    match Hand::open() {
+        Ok(hand) => Some(hand),
+        Err(lacking) => {
+            eprintln!("skipped: {lacking}");
+            None
+        }
+    }
+}
+
+/// Returns both ends of a connection.
+fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (client, listener.accept().unwrap().0)
+}
+
+fn found(hand: &mut Hand, stream: &TcpStream) -> Socket {
+    let local = stream.local_addr().unwrap();
+    let remote = stream.peer_addr().unwrap();
+    let all = hand.sockets().unwrap();
+    let mut these = all
+        .into_iter()
+        .filter(|socket| socket.local == local && socket.remote == remote);
+    let socket = these.next().expect("the socket is listed");
+    assert!(these.next().is_none(), "it is listed once");
+    socket
+}
+
+/// Returns an option as the program itself reads it.
+fn asked(stream: &TcpStream, name: libc::c_int) -> i32 {
+    let mut value = 0;
+    let mut length = size_of::<i32>() as u32;
+    // SAFETY: the value has the length that is given.
+    let failed = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            name,
+            (&raw mut value).cast(),
+            &raw mut length,
+        )
+    };
+    assert_eq!(failed, 0);
+    value
+}
+
+#[test]
+fn an_option_is_set_and_put_back() {
+    let Some(mut hand) = hand() else { return };
+    let (client, server) = pair();
+    let cookie = found(&mut hand, &client).cookie;
+    let (on, off) = (Raw::of(1), Raw::of(0));
+    let mut set = |to, only_if| {
+        let change = Change {
+            cookie,
+            to,
+            only_if,
+        };
+        let outcomes = hand.set(SocketOption::Nodelay, &[change]).unwrap();
+        assert_eq!(outcomes.len(), 1);
+        outcomes[0]
+    };
+    let outcome = set(on, None);
+    assert_eq!(
+        (outcome.did, outcome.before, outcome.after),
+        (Did::Set, off, on)
+    );
+    assert_eq!(asked(&client, libc::TCP_NODELAY), 1);
+    assert_eq!(
+        asked(&server, libc::TCP_NODELAY),
+        0,
+        "the other end is left alone"
+    );
+
+    // What the program has set since is the program's.
+    client.set_nodelay(false).unwrap();
+    let outcome = set(off, Some(on));
+    assert_eq!((outcome.did, outcome.before), (Did::Differs, off));
+    client.set_nodelay(true).unwrap();
+    assert_eq!(set(off, Some(on)).did, Did::Set);
+    assert_eq!(asked(&client, libc::TCP_NODELAY), 0);
+
+    drop(client);
+    let gone = Change {
+        cookie: u64::MAX,
+        to: on,
+        only_if: None,
+    };
+    assert_eq!(
+        hand.set(SocketOption::Nodelay, &[gone]).unwrap()[0].did,
+        Did::Gone
+    );
+}
+
+#[test]
+fn every_option_is_read_set_and_put_back() {
+    let Some(mut hand) = hand() else { return };
+    let (client, _server) = pair();
+    let before = found(&mut hand, &client);
+    let set = BTreeMap::from([
+        (SocketOption::Nodelay, "nodelay=on"),
+        (SocketOption::DelackMax, "delack-max=12ms"),
+        (SocketOption::NotsentLowat, "notsent-lowat=16K"),
+        (SocketOption::Congestion, "congestion=reno"),
+    ]);
+    for option in SocketOption::ALL {
+        let setting = Setting::parse(set[&option]).unwrap();
+        let change = |to, only_if| Change {
+            cookie: before.cookie,
+            to,
+            only_if,
+        };
+        let outcome = hand.set(option, &[change(setting.value, None)]).unwrap()[0];
+        assert_eq!(outcome.did, Did::Set, "{option}");
+        assert_eq!(outcome.before, before.values[&option], "{option}");
+        let now = found(&mut hand, &client);
+        assert_eq!(now.values[&option], setting.value, "{option}");
+        let back = change(outcome.before, Some(setting.value));
+        assert_eq!(
+            hand.set(option, &[back]).unwrap()[0].did,
+            Did::Set,
+            "{option}"
+        );
+    }
+    assert_eq!(found(&mut hand, &client).values, before.values);
+}
+
+#[test]
+fn a_socket_says_who_has_it() {
+    use std::os::unix::fs::MetadataExt;
+    let Some(mut hand) = hand() else { return };
+    let (client, _server) = pair();
+    let socket = found(&mut hand, &client);
+    let descriptor = format!("/proc/self/fd/{}", client.as_raw_fd());
+    assert_eq!(socket.inode, std::fs::metadata(&descriptor).unwrap().ino());
+    let namespace = std::fs::metadata("/proc/self/ns/net").unwrap().ino();
+    assert_eq!(u64::from(socket.netns), namespace);
+    // SAFETY: a number.
+    assert_eq!(socket.uid, unsafe { libc::getuid() });
+    assert!(!socket.listens() && socket.state == 1);
+    assert_ne!(socket.cgroup, 0);
+}
