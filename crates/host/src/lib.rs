@@ -6,3 +6,4 @@ pub mod hand;
 pub mod lacking;
 pub mod process;
 pub mod start;
+pub mod target;

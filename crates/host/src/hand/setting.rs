@@ -181,7 +181,8 @@ fn congestion(text: &str) -> Result<Raw, String> {
 
 /// A value as the kernel keeps it (`union value` in `bpf/hand.h`): a number, or a name of up to 15 octets.
 #[repr(C, align(8))]
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Raw([u8; 16]);
 
 impl Raw {
@@ -209,6 +210,27 @@ impl Raw {
     #[must_use]
     pub fn name(&self) -> String {
         text(&self.0)
+    }
+}
+
+/// Thirty-two digits, as the journal has it.
+impl From<Raw> for String {
+    fn from(raw: Raw) -> Self {
+        format!("{:032x}", u128::from_be_bytes(raw.0))
+    }
+}
+
+impl TryFrom<String> for Raw {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let is_long_enough =
+            text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let value = is_long_enough
+            .then(|| u128::from_str_radix(&text, 16).ok())
+            .flatten();
+        let value = value.ok_or_else(|| format!("{text}: not thirty-two hexadecimal digits"))?;
+        Ok(Self(value.to_be_bytes()))
     }
 }
 

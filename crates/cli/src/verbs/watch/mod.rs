@@ -12,7 +12,6 @@ mod seen;
 pub(crate) mod sentence;
 mod show;
 mod table;
-mod target;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +28,7 @@ use tinygram_watch::who::Processes;
 
 pub(crate) use args::Args;
 use seen::Watched;
-use target::Target;
+use tinygram_host::target::Target;
 
 use super::ps;
 use crate::exit::{Done, Failure};

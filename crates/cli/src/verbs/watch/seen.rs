@@ -9,7 +9,7 @@ use tinygram_watch::event::{Connection, Writer};
 use tinygram_watch::finding::Finding;
 use tinygram_watch::seen::Seen;
 
-use super::target::Target;
+use tinygram_host::target::Target;
 
 /// The targets, and what was seen of them.
 #[derive(Default)]
@@ -60,11 +60,12 @@ impl Watched {
         writer: &Writer,
         process: &Process,
     ) -> bool {
+        let ends = [connection.local, connection.remote];
         let mut meets = self.targets.is_empty();
         for (target, is_met) in &mut self.targets {
-            if target.is_met_by(connection, writer, process) {
+            if target.is_met_by(process, &writer.comm, ends) {
                 (meets, *is_met) = (true, true);
-                if target.is_port_of(connection).is_some() && self.by_port.len() < MOST_OTHERS {
+                if target.is_port_of(ends).is_some() && self.by_port.len() < MOST_OTHERS {
                     self.by_port.insert(process.pid);
                 }
             }

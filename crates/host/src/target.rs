@@ -1,13 +1,14 @@
-//! The targets on the command line.
+//! What a command means: a process, a port, a name or a control group.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::Path;
 
-use tinygram_host::process::Process;
-use tinygram_watch::event::{Connection, Writer};
+use crate::process::Process;
 
+/// What a person typed for a process, a connection or a group of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub enum Target {
     /// A process id or a port, whichever applies.
     Number(u32),
     /// A process, the program that its interpreter runs, a unit or a container.
@@ -17,11 +18,21 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    pub(crate) fn all(typed: &[String]) -> Result<Vec<Self>, String> {
+    /// Reads all of `typed`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::parse`].
+    pub fn all(typed: &[String]) -> Result<Vec<Self>, String> {
         typed.iter().map(|text| Self::parse(text)).collect()
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    /// Reads a target.
+    ///
+    /// # Errors
+    ///
+    /// Says in one line what is wrong and what is accepted.
+    pub fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Err("an empty name: accepted are a process id, a process name, a port, or a control group's path".to_owned());
         }
@@ -49,20 +60,23 @@ impl Target {
         })
     }
 
-    /// Returns whether `connection` of `writer`, which is `process`, is to be watched.
-    pub(crate) fn is_met_by(
-        &self,
-        connection: &Connection,
-        writer: &Writer,
-        process: &Process,
-    ) -> bool {
+    /// Returns whether a connection of `process` between these ends is meant. `thread` is the name of its thread that
+    /// wrote, which may differ from the program's (Java, Node).
+    #[must_use]
+    pub fn is_met_by(&self, process: &Process, thread: &str, ends: [SocketAddr; 2]) -> bool {
+        self.is_port_of(ends).is_some() || self.is_process(process, thread)
+    }
+
+    /// Returns whether this process is meant.
+    #[must_use]
+    pub fn is_process(&self, process: &Process, thread: &str) -> bool {
         match self {
-            Self::Number(number) => process.pid == *number || self.is_port_of(connection).is_some(),
+            Self::Number(number) => process.pid == *number,
             Self::Name(name) => {
                 let called = [
-                    Some(&process.name),
-                    process.script.as_ref(),
-                    Some(&writer.comm),
+                    Some(&*process.name),
+                    process.script.as_deref(),
+                    Some(thread),
                 ];
                 called.into_iter().flatten().any(|called| called == name)
                     || process.container.as_ref().is_some_and(|container| {
@@ -81,17 +95,19 @@ impl Target {
         }
     }
 
-    /// Returns the port of `connection` that this target is, if it is one.
-    pub(super) fn is_port_of(&self, connection: &Connection) -> Option<u16> {
+    /// Returns the port of the ends that this target is, if it is one.
+    #[must_use]
+    pub fn is_port_of(&self, ends: [SocketAddr; 2]) -> Option<u16> {
         let Self::Number(number) = self else {
             return None;
         };
-        let ports = [connection.local.port(), connection.remote.port()];
+        let ports = ends.map(|end| end.port());
         ports.into_iter().find(|port| u32::from(*port) == *number)
     }
 
     /// Returns what a connection would have had to be.
-    pub(super) fn sought(&self) -> String {
+    #[must_use]
+    pub fn sought(&self) -> String {
         match self {
             Self::Number(number) if *number > u32::from(u16::MAX) => format!("process {number}"),
             Self::Number(number) => format!("process {number} or port {number}"),

@@ -1,0 +1,289 @@
+//! The journal: what was changed on this host, on disk before the change was made.
+//!
+//! A file of lines, each with a checksum, in a folder that only its owner may enter. Each line is written through
+//! before the change that it announces. The journal is input: whoever undoes a change acts only on an equal boot,
+//! network namespace and cookie, and only on options that the hand can set.
+
+mod folder;
+mod record;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tinygram_host::hand::{Raw, SocketOption};
+use tinygram_host::start::started;
+
+use record::Record;
+pub use record::{About, Who};
+
+/// The journal, locked against other processes while this value lives.
+pub struct Journal {
+    file: File,
+    changes: BTreeMap<u64, Entry>,
+    damage: Vec<String>,
+    boot: String,
+    _lock: File,
+}
+
+/// A change that is in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is, and whose.
+    pub about: About,
+    /// The sockets with the value that each had before, by cookie.
+    pub sockets: BTreeMap<u64, Raw>,
+}
+
+/// The reason why the journal cannot be used, in one line.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The system refused.
+    #[error("the journal {path}: {doing}: {error}")]
+    Io {
+        /// The file or folder.
+        path: String,
+        /// What was tried.
+        doing: &'static str,
+        /// The system's answer.
+        error: io::Error,
+    },
+    /// Somebody else could have written it.
+    #[error("the journal {path} is not to be trusted: {why}")]
+    Untrusted {
+        /// The file or folder.
+        path: String,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Journal {
+    /// Opens the journal in `folder`, and makes both if they are missing. Waits while another process has it.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses, and whether anybody else could have written to it.
+    pub fn open(folder: &Path) -> Result<Self, JournalError> {
+        let folder = folder::Folder::open(folder)?;
+        let lock = folder.locked()?;
+        let mut file = folder.file(FILE)?;
+        let path = folder.path(FILE);
+        let mut octets = Vec::new();
+        file.read_to_end(&mut octets)
+            .map_err(|error| refused(&path, "reading", error))?;
+        let mut journal = Self {
+            file,
+            changes: BTreeMap::new(),
+            damage: Vec::new(),
+            boot: boot(),
+            _lock: lock,
+        };
+        let whole = journal.read(&octets, &path);
+        if whole < octets.len() {
+            // What is appended next must not continue a torn line.
+            let cut = journal.file.set_len(whole as u64);
+            cut.map_err(|error| refused(&path, "dropping its torn last line", error))?;
+        }
+        Ok(journal)
+    }
+
+    /// Takes in all lines, and returns how many octets are whole lines.
+    fn read(&mut self, octets: &[u8], path: &Path) -> usize {
+        let whole = octets.iter().rposition(|octet| *octet == b'\n');
+        let whole = whole.map_or(0, |at| at + 1);
+        if whole < octets.len() {
+            self.damage.push(format!(
+                "the journal {}: its last line is torn and was dropped; the change that it announced was not made",
+                path.display()
+            ));
+        }
+        let lines = octets[..whole].split(|octet| *octet == b'\n');
+        for (index, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
+            match record::decode(line) {
+                Some(record) => self.take_in(record),
+                None => self.damage.push(format!(
+                    "the journal {}: line {} is damaged; what it says is not put back",
+                    path.display(),
+                    index + 1
+                )),
+            }
+        }
+        whole
+    }
+
+    fn take_in(&mut self, record: Record) {
+        match record {
+            Record::Begin { id, about } => {
+                let sockets = BTreeMap::new();
+                self.changes.insert(id, Entry { about, sockets });
+            }
+            Record::Sockets { id, before } => {
+                if let Some(entry) = self.changes.get_mut(&id) {
+                    for (cookie, value) in before {
+                        // The first value is the one from before the change.
+                        entry.sockets.entry(cookie).or_insert(value);
+                    }
+                }
+            }
+            Record::Handed { to, before } => {
+                if let Some(entry) = self.changes.get_mut(&to) {
+                    entry.sockets.extend(before);
+                }
+            }
+            Record::Undone { id, .. } => {
+                self.changes.remove(&id);
+            }
+        }
+    }
+
+    /// Returns what was damaged, in a line each.
+    #[must_use]
+    pub fn damage(&self) -> &[String] {
+        &self.damage
+    }
+
+    /// Returns the changes of this boot that are in force, by number. Those of other boots ended with their sockets.
+    pub fn in_force(&self) -> impl Iterator<Item = (u64, &Entry)> {
+        let of_this_boot = |entry: &Entry| entry.about.boot == self.boot;
+        let all = self.changes.iter().map(|(id, entry)| (*id, entry));
+        all.filter(move |(_, entry)| of_this_boot(entry))
+    }
+
+    /// Announces a change of `option` in a network namespace, and returns its number.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses; nothing may be changed then.
+    pub fn begin(
+        &mut self,
+        option: SocketOption,
+        to: Raw,
+        netns: u32,
+        why: &str,
+        is_temporary: bool,
+    ) -> Result<u64, JournalError> {
+        let id = self.changes.keys().next_back().map_or(1, |last| last + 1);
+        let pid = std::process::id();
+        let about = About {
+            boot: self.boot.clone(),
+            netns,
+            at: now_s(),
+            who: Who {
+                pid,
+                started: started(pid).unwrap_or(0),
+                uid: rustix::process::getuid().as_raw(),
+            },
+            why: why.to_owned(),
+            option,
+            to,
+            is_temporary,
+        };
+        self.append(Record::Begin { id, about })?;
+        Ok(id)
+    }
+
+    /// Announces that these sockets are changed next, with the values that they have.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses; these sockets may not be changed then.
+    pub fn sockets(&mut self, id: u64, before: Vec<(u64, Raw)>) -> Result<(), JournalError> {
+        self.append(Record::Sockets { id, before })
+    }
+
+    /// Returns the sockets of `id` that may be put back now, with the values that they had. A socket that a later
+    /// change set, too, is left to that one, which puts back the first value when it is undone.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses; nothing may be put back then.
+    pub fn release(&mut self, id: u64) -> Result<Vec<(u64, Raw)>, JournalError> {
+        let Some(entry) = self.changes.get(&id).cloned() else {
+            return Ok(Vec::new());
+        };
+        let mut handed: BTreeMap<u64, Vec<(u64, Raw)>> = BTreeMap::new();
+        let mut own = Vec::new();
+        for (&cookie, &before) in &entry.sockets {
+            match self.next_of(id, entry.about.option, cookie) {
+                Some(next) => handed.entry(next).or_default().push((cookie, before)),
+                None => own.push((cookie, before)),
+            }
+        }
+        for (to, before) in handed {
+            self.append(Record::Handed { to, before })?;
+        }
+        Ok(own)
+    }
+
+    /// Says that a change was undone.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses; the change then still counts as being in force.
+    pub fn undone(&mut self, id: u64) -> Result<(), JournalError> {
+        self.append(Record::Undone { id, at: now_s() })
+    }
+
+    /// Returns the next change after `id` that set the same option of this socket.
+    fn next_of(&self, id: u64, option: SocketOption, cookie: u64) -> Option<u64> {
+        let mut later = self.in_force().filter(|(other, entry)| {
+            *other > id && entry.about.option == option && entry.sockets.contains_key(&cookie)
+        });
+        later.next().map(|(other, _)| other)
+    }
+
+    /// Writes a line through to the disk.
+    fn append(&mut self, record: Record) -> Result<(), JournalError> {
+        let written = self.file.write_all(&record::encode(&record));
+        written
+            .and_then(|()| self.file.sync_data())
+            .map_err(|error| refused(Path::new(FILE), "writing", error))?;
+        self.take_in(record);
+        Ok(())
+    }
+}
+
+impl Entry {
+    /// Returns whether the process that made the change still runs.
+    #[must_use]
+    pub fn is_attended(&self) -> bool {
+        started(self.about.who.pid) == Some(self.about.who.started)
+    }
+}
+
+/// Returns the folder of the journal of this host.
+#[must_use]
+pub fn default_folder() -> PathBuf {
+    PathBuf::from("/var/lib/tinygram")
+}
+
+fn refused(path: &Path, doing: &'static str, error: io::Error) -> JournalError {
+    JournalError::Io {
+        path: path.display().to_string(),
+        doing,
+        error,
+    }
+}
+
+fn boot() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    boot.unwrap_or_default().trim().to_owned()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a record says when it was written"
+)]
+fn now_s() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+const FILE: &str = "journal";
+
+#[cfg(test)]
+mod tests;
