@@ -20,6 +20,7 @@ mod heard;
 mod help;
 mod interrupt;
 mod shown;
+mod stop;
 mod supervise;
 mod terminal;
 mod values;

@@ -4,6 +4,8 @@
 
 pub mod hand;
 pub mod lacking;
+pub mod namespace;
 pub mod process;
+pub mod scope;
 pub mod start;
 pub mod target;

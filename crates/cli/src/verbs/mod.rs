@@ -12,6 +12,7 @@ pub(crate) mod prevalence;
 mod ps;
 pub(crate) mod reproduce;
 mod run;
+mod set;
 mod watch;
 
 use clap::Subcommand;
@@ -41,6 +42,7 @@ pub(crate) enum Verb {
     /// writes headers and body apart (--eager holds there as well). --policy observe --stats shows what a
     /// program would gain, and which of its lines make the writes that wait; it changes nothing.
     Run(run::Args),
+    Set(set::Args),
     /// Show every TCP connection with its process and its live options
     Ps(ps::Args),
     Watch(watch::Args),
@@ -68,6 +70,7 @@ impl Verb {
             Self::Guard(args) => guard::run(&args),
             Self::Reproduce(args) => reproduce::run(&args),
             Self::Run(args) => run::run(&args),
+            Self::Set(args) => set::run(&args),
         }
     }
 }

@@ -1,0 +1,42 @@
+//! How work that lasts is stopped: Ctrl-C, SIGTERM or SIGHUP ask for it, and the verb ends in order.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::exit::Failure;
+
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// From now on a signal asks to stop, and does not end the process. A second one does.
+pub(crate) fn listen() -> Result<(), Failure> {
+    ctrlc::set_handler(|| {
+        if ASKED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })
+    .map_err(|error| Failure::Io {
+        doing: "listening for Ctrl-C".into(),
+        error: io::Error::other(error),
+    })
+}
+
+/// Returns whether a signal has asked to stop.
+pub(crate) fn is_asked() -> bool {
+    ASKED.load(Ordering::Relaxed)
+}
+
+/// Waits for `length`, and returns earlier if a signal asks to stop.
+#[expect(clippy::disallowed_methods, reason = "what is waited for is real time")]
+pub(crate) fn wait(length: Duration) {
+    let begun = Instant::now();
+    while let Some(left) = length
+        .checked_sub(begun.elapsed())
+        .filter(|left| !left.is_zero())
+        && !is_asked()
+    {
+        std::thread::sleep(left.min(BREATH));
+    }
+}
+
+const BREATH: Duration = Duration::from_millis(50);

@@ -1,0 +1,153 @@
+//! Finds the sockets, changes them, and puts them back.
+
+use tinygram_host::hand::Hand;
+use tinygram_host::lacking::Lacking;
+use tinygram_host::scope::Found;
+use tinygram_remedy::apply::{self, Applied, ApplyError, Undone, Why};
+use tinygram_remedy::journal::{Journal, JournalError};
+
+use super::Args;
+use super::plan::Set;
+use super::show;
+use crate::exit::{Done, Failure};
+use crate::stop;
+use crate::terminal::{print_text, remark};
+
+pub(super) fn set(plan: &Set, args: &Args) -> Result<Done, Failure> {
+    let mut hand = hand()?;
+    let mut found = plan.scope.find(&mut hand).map_err(walking)?;
+    found.sockets.retain(|owned| !owned.socket.listens());
+    if found.sockets.is_empty() {
+        remark(&format!("tinygram set: {}", show::nothing(plan, &found)));
+        return Ok(Done::Found);
+    }
+    if plan.is_dry {
+        print_text(&show::would(plan, &found, args.json))?;
+        return Ok(Done::Well);
+    }
+    if plan.lasting.is_some() {
+        // From here on Ctrl-C puts back what was set.
+        stop::listen()?;
+    }
+    let applied = apply(&mut hand, plan, &found, args)?;
+    let shown = print_text(&show::did(plan, &found, &applied, args.json));
+    if let Some(length) = plan.lasting {
+        stop::wait(length);
+        let ids: Vec<u64> = applied.iter().flat_map(|done| done.ids.clone()).collect();
+        put_back(&mut hand, &ids, args)?;
+    }
+    shown?;
+    let is_whole = applied.iter().all(|done| done.refused.is_empty());
+    Ok(if is_whole { Done::Well } else { Done::Partly })
+}
+
+/// Makes the changes while this process has the journal.
+fn apply(hand: &mut Hand, plan: &Set, found: &Found, args: &Args) -> Result<Vec<Applied>, Failure> {
+    let mut journal = open(args)?;
+    remind(&journal);
+    let why = Why {
+        command: &plan.command,
+        is_temporary: plan.lasting.is_some(),
+    };
+    let settings = plan.settings.iter();
+    settings
+        .map(|setting| apply::set(hand, &mut journal, found, setting, why).map_err(failed))
+        .collect()
+}
+
+pub(super) fn undo(number: Option<u64>, args: &Args) -> Result<Done, Failure> {
+    let journal = open(args)?;
+    let ids: Vec<u64> = match number {
+        Some(number) => {
+            if !journal.in_force().any(|(id, _)| id == number) {
+                return Err(Failure::Input(format!(
+                    "--undo {number}: no change with that number is in force; tinygram set --list shows those that are"
+                )));
+            }
+            vec![number]
+        }
+        None => {
+            let all = journal.in_force();
+            let unattended =
+                all.filter(|(_, entry)| !(entry.about.is_temporary && entry.is_attended()));
+            unattended.map(|(id, _)| id).collect()
+        }
+    };
+    drop(journal);
+    if ids.is_empty() {
+        remark("tinygram set: nothing is in force that could be put back");
+        return Ok(Done::Found);
+    }
+    let mut hand = hand()?;
+    put_back(&mut hand, &ids, args)?;
+    Ok(Done::Well)
+}
+
+/// Undoes changes, the latest first.
+fn put_back(hand: &mut Hand, ids: &[u64], args: &Args) -> Result<(), Failure> {
+    let mut journal = open(args)?;
+    let mut all: Vec<(u64, Undone)> = Vec::new();
+    for id in ids.iter().rev() {
+        all.push((*id, apply::undo(hand, &mut journal, *id).map_err(failed)?));
+    }
+    drop(journal);
+    print_text(&show::undone(&all, args.json))?;
+    Ok(())
+}
+
+pub(super) fn list(args: &Args) -> Result<Done, Failure> {
+    let journal = open(args)?;
+    print_text(&show::listed(&journal, args.json))?;
+    Ok(Done::Well)
+}
+
+fn open(args: &Args) -> Result<Journal, Failure> {
+    let journal = Journal::open(&args.journal).map_err(|error| journal_failed(&error))?;
+    for line in journal.damage() {
+        remark(&format!("tinygram set: {line}"));
+    }
+    Ok(journal)
+}
+
+/// Says what was left by a process that was to put it back and has ended.
+fn remind(journal: &Journal) {
+    for (id, entry) in journal.in_force() {
+        if entry.about.is_temporary && !entry.is_attended() {
+            remark(&format!(
+                "tinygram set: change {id} ({}={}) is still in force, and process {}, which was to put it back, has ended: \
+                 tinygram set --undo {id}",
+                entry.about.option,
+                entry.about.option.show(&entry.about.to),
+                entry.about.who.pid
+            ));
+        }
+    }
+}
+
+fn hand() -> Result<Hand, Failure> {
+    Hand::open().map_err(|lacking| match lacking {
+        Lacking::Privilege(missing) => Failure::Input(format!(
+            "not permitted to set other programs' sockets: it takes root, or CAP_NET_ADMIN and {missing}"
+        )),
+        other => Failure::Input(other.to_string()),
+    })
+}
+
+fn walking(error: std::io::Error) -> Failure {
+    Failure::Io {
+        doing: "walking over the sockets".to_owned(),
+        error,
+    }
+}
+
+fn failed(error: ApplyError) -> Failure {
+    match error {
+        ApplyError::Walk(error) => walking(error),
+        ApplyError::Journal(error) => journal_failed(&error),
+        other => Failure::Input(other.to_string()),
+    }
+}
+
+fn journal_failed(error: &JournalError) -> Failure {
+    Failure::Input(format!("{error}; nothing was changed"))
+}

@@ -1,0 +1,80 @@
+//! `tinygram set`: sets options of live sockets, whoever owns them, and puts them back.
+
+mod done;
+mod plan;
+mod show;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::exit::{Done, Failure};
+use crate::values::span;
+use plan::Plan;
+
+/// Set options of live sockets, whoever owns them, without touching the program
+///
+/// TARGET is a process (by id or name), a script, a systemd unit, a container, a port, or a control group's path.
+/// OPTION=VALUE is nodelay=on|off, delack-max=8ms (the longest that this end delays an acknowledgment),
+/// notsent-lowat=16K, or congestion=NAME. What is changed is in a journal before it is changed, so --undo works after a
+/// crash, too. SSH's sockets are left out unless they are named. It takes root, or CAP_BPF, CAP_PERFMON and
+/// CAP_NET_ADMIN.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Which sockets, and what they are to have
+    #[arg(value_name = "TARGET|OPTION=VALUE", required_unless_present_any = ["undo", "list"])]
+    words: Vec<String>,
+
+    /// Only connections with this other end: an address, a network (10.0.0.0/8), or a port (:6379)
+    #[arg(long, value_name = "PEER")]
+    peer: Vec<String>,
+
+    /// Every socket of this network namespace
+    #[arg(long)]
+    all: bool,
+
+    /// Put it back after this long (500ms to 24h), or at Ctrl-C
+    #[arg(long = "for", value_name = "LENGTH", value_parser = span)]
+    lasting: Option<Duration>,
+
+    /// Find the sockets and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Put back a change by its number, or every change that no running process has
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["words", "peer", "all", "lasting", "dry_run", "list"])]
+    undo: Option<Option<u64>>,
+
+    /// Show the changes that are in force
+    #[arg(long, conflicts_with_all = ["words", "peer", "all", "lasting", "dry_run"])]
+    list: bool,
+
+    /// One JSON document
+    #[arg(long)]
+    json: bool,
+
+    /// The folder of the journal
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        default_value = "/var/lib/tinygram",
+        hide = true
+    )]
+    journal: PathBuf,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
+    let plan = Plan::of(args).map_err(Failure::Input)?;
+    match plan {
+        Plan::Set(plan) => done::set(&plan, args),
+        Plan::Undo(number) => done::undo(number, args),
+        Plan::List => done::list(args),
+    }
+}
+
+const EXAMPLES: &str = "Examples:
+  tinygram set mosquitto nodelay=on         every connection of a broker, now
+  tinygram set 6379 delack-max=8ms --for 10m
+  tinygram set my.service nodelay=on --peer 10.0.0.0/8 --dry-run
+  tinygram set --list
+  tinygram set --undo";

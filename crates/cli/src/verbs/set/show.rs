@@ -1,0 +1,398 @@
+//! The sentences and the JSON document of `set`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Serialize;
+use tinygram_host::hand::Setting;
+use tinygram_host::scope::{Found, LeftOut};
+use tinygram_remedy::apply::{Applied, Undone};
+use tinygram_remedy::journal::{Entry, Journal};
+use tinygram_report::{Document, json};
+
+use super::plan::Set;
+use crate::exit::plain;
+
+/// Says that no socket is meant.
+pub(super) fn nothing(plan: &Set, found: &Found) -> String {
+    let sought: Vec<_> = plan.scope.targets.iter().map(ToString::to_string).collect();
+    let sought = match sought.is_empty() {
+        true => "this network namespace".to_owned(),
+        false => sought.join(", "),
+    };
+    let left_out = left_out(found.left_out);
+    format!(
+        "no connection of {sought} was found among {} sockets; nothing was changed{left_out}",
+        found.seen
+    )
+}
+
+pub(super) fn would(plan: &Set, found: &Found, as_json: bool) -> String {
+    if as_json {
+        return json(&Document {
+            schema: "tinygram.set/1",
+            parameters: Parameters::of(plan),
+            results: Planned {
+                sockets: found.sockets.len(),
+                programs: programs(found),
+                left_out: found.left_out.into(),
+            },
+        });
+    }
+    let mut text = headline(found);
+    for setting in &plan.settings {
+        let has = |owned: &&tinygram_host::scope::Owned| {
+            owned.socket.values[&setting.option] == setting.value
+        };
+        let already = found.sockets.iter().filter(has).count();
+        let _ = writeln!(
+            text,
+            "  {setting}: would change {}, {already} have it already",
+            found.sockets.len() - already
+        );
+    }
+    text + "Nothing was changed (--dry-run).\n"
+}
+
+/// Says what was found, what was changed, and what could not be.
+pub(super) fn did(plan: &Set, found: &Found, applied: &[Applied], as_json: bool) -> String {
+    if as_json {
+        let settings = plan.settings.iter().zip(applied);
+        return json(&Document {
+            schema: "tinygram.set/1",
+            parameters: Parameters::of(plan),
+            results: Changed {
+                sockets: found.sockets.len(),
+                programs: programs(found),
+                left_out: found.left_out.into(),
+                settings: settings
+                    .map(|(setting, applied)| row(setting, applied))
+                    .collect(),
+            },
+        });
+    }
+    let mut text = headline(found);
+    for (setting, applied) in plan.settings.iter().zip(applied) {
+        let _ = write!(text, "  {setting}: {} changed", applied.count());
+        for (before, count) in &applied.changed {
+            let _ = write!(text, ", {count} from {}", setting.option.show(before));
+        }
+        if applied.already > 0 {
+            let _ = write!(text, "; {} had it already", applied.already);
+        }
+        if applied.gone > 0 {
+            let _ = write!(text, "; {} closed meanwhile", applied.gone);
+        }
+        for (error, count) in &applied.refused {
+            let _ = write!(text, "; {count} not changed ({})", reason(*error));
+        }
+        text.push('\n');
+    }
+    let ids: Vec<_> = applied.iter().flat_map(|applied| &applied.ids).collect();
+    match (plan.lasting, ids.as_slice()) {
+        (_, []) => {}
+        (Some(length), _) => {
+            let _ = writeln!(text, "Put back after {length:?}, or at Ctrl-C.");
+        }
+        (None, ids) => {
+            let undo = ids.iter().map(|id| format!("tinygram set --undo {id}"));
+            let _ = writeln!(
+                text,
+                "To put it back: {}",
+                undo.collect::<Vec<_>>().join("; ")
+            );
+        }
+    }
+    text
+}
+
+/// Says what was put back.
+pub(super) fn undone(all: &[(u64, Undone)], as_json: bool) -> String {
+    if as_json {
+        let rows = all.iter().map(|(id, undone)| UndoneRow {
+            id: *id,
+            put_back: undone.back,
+            left_with_another_value: undone.differ,
+            closed: undone.gone,
+            refused: undone.refused,
+            left_to_a_later_change: undone.left_to_later,
+        });
+        return json(&Document {
+            schema: "tinygram.set/1",
+            parameters: NoParameters {},
+            results: PutBack {
+                undone: rows.collect(),
+            },
+        });
+    }
+    let mut text = String::new();
+    for (id, undone) in all {
+        let _ = write!(text, "Change {id}: {} put back", undone.back);
+        for (count, words) in [
+            (
+                undone.differ,
+                "left alone, for they have another value by now",
+            ),
+            (
+                undone.left_to_later,
+                "left to a later change, which puts them back",
+            ),
+            (undone.gone, "closed"),
+            (undone.refused, "refused by the kernel"),
+        ] {
+            if count > 0 {
+                let _ = write!(text, "; {count} {words}");
+            }
+        }
+        text.push('\n');
+    }
+    text + "Whether a program has set an equal value since cannot be told.\n"
+}
+
+/// Shows the changes that are in force.
+pub(super) fn listed(journal: &Journal, as_json: bool) -> String {
+    if as_json {
+        return json(&Document {
+            schema: "tinygram.set/1",
+            parameters: NoParameters {},
+            results: InForce {
+                in_force: journal
+                    .in_force()
+                    .map(|(id, entry)| listed_row(id, entry))
+                    .collect(),
+            },
+        });
+    }
+    let mut text = String::new();
+    for (id, entry) in journal.in_force() {
+        let row = listed_row(id, entry);
+        let _ = writeln!(
+            text,
+            "{id}: {}={} on {} sockets since {}, by process {} of user {}{}: tinygram {}",
+            row.option, row.value, row.sockets, row.since, row.pid, row.uid, row.state, row.command
+        );
+    }
+    match text.is_empty() {
+        true => "No change is in force.\n".to_owned(),
+        false => text,
+    }
+}
+
+fn listed_row(id: u64, entry: &Entry) -> ListedRow {
+    let about = &entry.about;
+    let since = jiff::Timestamp::from_second(i64::try_from(about.at).unwrap_or(0));
+    ListedRow {
+        id,
+        option: about.option.name(),
+        value: about.option.show(&about.to),
+        sockets: entry.sockets.len(),
+        network_namespace: about.netns,
+        since: since.map(|at| at.to_string()).unwrap_or_default(),
+        pid: about.who.pid,
+        uid: about.who.uid,
+        state: match (about.is_temporary, entry.is_attended()) {
+            (false, _) => "",
+            (true, true) => ", which puts it back",
+            (true, false) => ", which was to put it back and has ended",
+        },
+        command: about.why.clone(),
+    }
+}
+
+/// `12 connections of nginx (431), mosquitto (77)`, and what was left out.
+fn headline(found: &Found) -> String {
+    let programs = programs(found);
+    let mut names: Vec<_> = programs
+        .iter()
+        .map(|program| format!("{} ({})", program.program, program.sockets))
+        .collect();
+    if names.len() > MOST_NAMES {
+        let others = names.len() - MOST_NAMES;
+        names.truncate(MOST_NAMES);
+        names.push(format!("{others} others"));
+    }
+    format!(
+        "{} connections: {}{}\n",
+        found.sockets.len(),
+        names.join(", "),
+        left_out(found.left_out)
+    )
+}
+
+fn left_out(left_out: LeftOut) -> String {
+    let mut text = String::new();
+    for (count, words) in [
+        (
+            left_out.ssh,
+            "of SSH left out (name ssh, sshd or port 22 to include them)",
+        ),
+        (left_out.own, "of this process left out"),
+        (
+            left_out.made_elsewhere,
+            "not matched: a process of another control group made them",
+        ),
+    ] {
+        if count > 0 {
+            let _ = write!(text, "; {count} {words}");
+        }
+    }
+    text
+}
+
+fn programs(found: &Found) -> Vec<Program> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for owned in &found.sockets {
+        let name = owned.owner.as_ref().map(ToString::to_string);
+        *counts
+            .entry(name.unwrap_or_else(|| "no process".to_owned()))
+            .or_default() += 1;
+    }
+    let mut programs: Vec<_> = counts
+        .into_iter()
+        .map(|(program, sockets)| Program { program, sockets })
+        .collect();
+    programs.sort_by_key(|program| std::cmp::Reverse(program.sockets));
+    programs
+}
+
+fn reason(error: i32) -> String {
+    match error {
+        libc::EAGAIN => "its program set it meanwhile".to_owned(),
+        error => plain(&std::io::Error::from_raw_os_error(error)),
+    }
+}
+
+fn row(setting: &Setting, applied: &Applied) -> SettingRow {
+    let before = applied.changed.iter();
+    SettingRow {
+        option: setting.option.name(),
+        value: setting.option.show(&setting.value),
+        changes: applied.ids.clone(),
+        changed: applied.count(),
+        before: before
+            .map(|(value, count)| (setting.option.show(value), *count))
+            .collect(),
+        already: applied.already,
+        closed: applied.gone,
+        refused: applied
+            .refused
+            .iter()
+            .map(|(error, count)| (reason(*error), *count))
+            .collect(),
+    }
+}
+
+#[derive(Serialize)]
+struct Parameters {
+    targets: Vec<String>,
+    all: bool,
+    settings: Vec<String>,
+    lasting_s: Option<f64>,
+    dry_run: bool,
+}
+
+impl Parameters {
+    fn of(plan: &Set) -> Self {
+        Self {
+            targets: plan.scope.targets.iter().map(ToString::to_string).collect(),
+            all: plan.scope.all,
+            settings: plan.settings.iter().map(ToString::to_string).collect(),
+            lasting_s: plan.lasting.map(|length| length.as_secs_f64()),
+            dry_run: plan.is_dry,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct NoParameters {}
+
+#[derive(Serialize)]
+struct Planned {
+    sockets: usize,
+    programs: Vec<Program>,
+    left_out: LeftOutRow,
+}
+
+#[derive(Serialize)]
+struct Changed {
+    sockets: usize,
+    programs: Vec<Program>,
+    left_out: LeftOutRow,
+    settings: Vec<SettingRow>,
+}
+
+#[derive(Serialize)]
+struct Program {
+    program: String,
+    sockets: usize,
+}
+
+#[derive(Serialize)]
+struct LeftOutRow {
+    ssh: usize,
+    own: usize,
+    made_elsewhere: usize,
+}
+
+impl From<LeftOut> for LeftOutRow {
+    fn from(left_out: LeftOut) -> Self {
+        let LeftOut {
+            ssh,
+            own,
+            made_elsewhere,
+        } = left_out;
+        Self {
+            ssh,
+            own,
+            made_elsewhere,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SettingRow {
+    option: &'static str,
+    value: String,
+    changes: Vec<u64>,
+    changed: usize,
+    before: BTreeMap<String, usize>,
+    already: usize,
+    closed: usize,
+    refused: BTreeMap<String, usize>,
+}
+
+#[derive(Serialize)]
+struct PutBack {
+    undone: Vec<UndoneRow>,
+}
+
+#[derive(Serialize)]
+struct InForce {
+    in_force: Vec<ListedRow>,
+}
+
+#[derive(Serialize)]
+struct UndoneRow {
+    id: u64,
+    put_back: usize,
+    left_with_another_value: usize,
+    closed: usize,
+    refused: usize,
+    left_to_a_later_change: usize,
+}
+
+#[derive(Serialize)]
+struct ListedRow {
+    id: u64,
+    option: &'static str,
+    value: String,
+    sockets: usize,
+    network_namespace: u32,
+    since: String,
+    pid: u32,
+    uid: u32,
+    state: &'static str,
+    command: String,
+}
+
+const MOST_NAMES: usize = 5;

@@ -1,0 +1,260 @@
+//! `tinygram set` on sockets of this process, with a journal of its own.
+#![cfg(target_os = "linux")]
+
+use std::io::{BufRead, BufReader};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+struct Sockets {
+    client: TcpStream,
+    server: TcpStream,
+    port: u16,
+    journal: tempfile::TempDir,
+}
+
+impl Sockets {
+    fn open() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        Self {
+            client,
+            server: listener.accept().unwrap().0,
+            port,
+            journal: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+        let port = self.port.to_string();
+        let words = words.iter().map(|word| match *word {
+            "PORT" => port.as_str(),
+            word => word,
+        });
+        command.arg("set").args(words);
+        let folder = self.journal.path().join("state");
+        command.arg("--journal").arg(folder);
+        command
+    }
+
+    fn set(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    fn nodelay(&self) -> [bool; 2] {
+        [&self.client, &self.server].map(|end| end.nodelay().unwrap())
+    }
+}
+
+fn said(output: &Output) -> String {
+    let text = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    text.concat()
+}
+
+/// Returns whether sockets may be set here; says why not.
+fn may_set() -> bool {
+    match tinygram_host::hand::Hand::open() {
+        Ok(_) => true,
+        Err(lacking) => {
+            eprintln!("skipped: {lacking}");
+            false
+        }
+    }
+}
+
+#[test]
+fn what_is_set_is_listed_and_put_back() {
+    if !may_set() {
+        return;
+    }
+    let sockets = Sockets::open();
+    let output = sockets.set(&["PORT", "nodelay=on"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(
+        said(&output).contains("2 changed, 2 from off"),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(sockets.nodelay(), [true, true]);
+    let listed = said(&sockets.set(&["--list"]));
+    assert!(listed.starts_with("1: nodelay=on on 2 sockets"), "{listed}");
+
+    // One of them is the program's own by now.
+    sockets.client.set_nodelay(false).unwrap();
+    sockets.client.set_nodelay(true).unwrap();
+    sockets.server.set_nodelay(false).unwrap();
+    let undone = said(&sockets.set(&["--undo", "1"]));
+    assert!(undone.contains("1 put back; 1 left alone"), "{undone}");
+    assert_eq!(sockets.nodelay(), [false, false]);
+    assert!(said(&sockets.set(&["--list"])).contains("No change"));
+    assert_eq!(sockets.set(&["--undo"]).status.code(), Some(1));
+    assert_eq!(sockets.set(&["--undo", "1"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_peer_narrows_and_a_dry_run_changes_nothing() {
+    if !may_set() {
+        return;
+    }
+    let sockets = Sockets::open();
+    let peer = format!(":{}", sockets.port);
+    let output = sockets.set(&["PORT", "nodelay=on", "--peer", &peer, "--dry-run"]);
+    assert!(
+        said(&output).contains("would change 1"),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(sockets.nodelay(), [false, false]);
+    let output = sockets.set(&["PORT", "nodelay=on", "--peer", &peer]);
+    assert!(said(&output).contains("1 changed"), "{}", said(&output));
+    assert_eq!(sockets.nodelay(), [true, false]);
+    let output = sockets.set(&["PORT", "nodelay=on", "--peer", "10.0.0.0/8"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+}
+
+/// Starts a change for an hour, and returns once it is made.
+fn for_an_hour(sockets: &Sockets) -> std::process::Child {
+    let mut command = sockets.command(&["PORT", "nodelay=on", "--for", "1h"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    while !lines.next().unwrap().unwrap().contains("Put back after") {}
+    // The pipe stays open while the process lives.
+    std::thread::spawn(move || lines.for_each(drop));
+    assert_eq!(sockets.nodelay(), [true, true]);
+    child
+}
+
+#[test]
+fn a_change_for_a_time_is_put_back_when_it_is_stopped() {
+    if !may_set() {
+        return;
+    }
+    let sockets = Sockets::open();
+    let mut child = for_an_hour(&sockets);
+    // SAFETY: a process of this test's.
+    unsafe { libc::kill(child.id().cast_signed(), libc::SIGTERM) };
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(sockets.nodelay(), [false, false]);
+}
+
+#[test]
+fn what_a_killed_process_left_is_offered_and_put_back() {
+    if !may_set() {
+        return;
+    }
+    let sockets = Sockets::open();
+    let mut child = for_an_hour(&sockets);
+    let list = said(&sockets.set(&["--list"]));
+    assert!(list.contains("which puts it back"), "{list}");
+    // While it runs, an undo of everything leaves it alone.
+    assert_eq!(sockets.set(&["--undo"]).status.code(), Some(1));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(
+        sockets.nodelay(),
+        [true, true],
+        "nobody was there to put it back"
+    );
+    let other = Sockets::open();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    command.args(["set", &other.port.to_string(), "nodelay=on", "--journal"]);
+    let output = command
+        .arg(sockets.journal.path().join("state"))
+        .output()
+        .unwrap();
+    assert!(
+        said(&output).contains("change 1 (nodelay=on) is still in force"),
+        "{}",
+        said(&output)
+    );
+    let undone = said(&sockets.set(&["--undo"]));
+    assert!(undone.contains("Change 1: 2 put back"), "{undone}");
+    assert_eq!(sockets.nodelay(), [false, false]);
+    assert_eq!(other.nodelay(), [false, false]);
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_in_one_line() {
+    let sockets = Sockets::open();
+    for (words, part) in [
+        (&["PORT"][..], "OPTION=VALUE"),
+        (&["nodelay=on"], "no target"),
+        (&["PORT", "nodelay=perhaps"], "on or off"),
+        (&["PORT", "maxseg=500"], "there is no option maxseg"),
+        (&["PORT", "nodelay=on", "nodelay=off"], "twice"),
+        (&["PORT", "nodelay=on", "--all"], "--all and a target"),
+        (
+            &["PORT", "nodelay=on", "--peer", "nowhere"],
+            "--peer nowhere",
+        ),
+        (&["PORT", "nodelay=on", "--for", "5"], "length of time"),
+        (&["/no/such/group", "nodelay=on"], "no control group"),
+        (&["--undo", "77"], "no change with that number"),
+    ] {
+        let output = sockets.set(words);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains(part) && said.lines().count() == 1, "{said}");
+    }
+    assert_eq!(sockets.nodelay(), [false, false]);
+}
+
+#[test]
+fn a_journal_that_others_could_write_is_refused() {
+    if !may_set() {
+        return;
+    }
+    use std::os::unix::fs::PermissionsExt;
+    let sockets = Sockets::open();
+    let folder = sockets.journal.path().join("state");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let output = sockets.set(&["PORT", "nodelay=on"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        said(&output).contains("not to be trusted"),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(sockets.nodelay(), [false, false]);
+}
+
+#[test]
+fn without_the_rights_one_line_says_what_it_takes() {
+    // SAFETY: a number.
+    if unsafe { libc::getuid() } != 0 {
+        eprintln!("skipped: only root can become somebody else");
+        return;
+    }
+    let sockets = Sockets::open();
+    // A place that anybody may enter.
+    let folder = tempfile::Builder::new()
+        .prefix("tinygram")
+        .tempdir_in("/tmp")
+        .unwrap();
+    let program = folder.path().join("tinygram");
+    std::fs::copy(env!("CARGO_BIN_EXE_tinygram"), &program).unwrap();
+    open_to_all(folder.path());
+    let mut command = Command::new(&program);
+    command.args(["set", &sockets.port.to_string(), "nodelay=on", "--journal"]);
+    command
+        .arg(folder.path().join("state"))
+        .uid(65_534)
+        .gid(65_534);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    let said = said(&output);
+    assert!(
+        said.contains("it takes root, or CAP_NET_ADMIN") && said.lines().count() == 1,
+        "{said}"
+    );
+    assert_eq!(sockets.nodelay(), [false, false]);
+}
+
+fn open_to_all(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+}

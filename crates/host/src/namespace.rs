@@ -1,0 +1,75 @@
+//! Network namespaces.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+
+/// A network namespace, held by a descriptor.
+#[derive(Debug)]
+pub struct Namespace {
+    file: File,
+    /// The inode by which it is known.
+    pub inode: u32,
+}
+
+impl Namespace {
+    /// Returns the namespace of this thread.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses.
+    pub fn own() -> io::Result<Self> {
+        Self::at("/proc/thread-self/ns/net")
+    }
+
+    /// Returns the namespace of a process.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses, as when the process has ended.
+    pub fn of(pid: u32) -> io::Result<Self> {
+        Self::at(&format!("/proc/{pid}/ns/net"))
+    }
+
+    /// Returns the namespace with this inode; `None` if no process is in it that this one may look at.
+    #[must_use]
+    pub fn find(inode: u32) -> Option<Self> {
+        if let Some(own) = Self::own().ok().filter(|own| own.inode == inode) {
+            return Some(own);
+        }
+        let processes = fs::read_dir("/proc").ok()?.flatten();
+        let mut pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        pids.find_map(|pid| Self::of(pid).ok().filter(|found| found.inode == inode))
+    }
+
+    fn at(path: &str) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let inode = u32::try_from(file.metadata()?.ino()).unwrap_or(0);
+        Ok(Self { file, inode })
+    }
+
+    /// Does `work` in a thread that is in this namespace.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses: it takes CAP_SYS_ADMIN to enter another namespace.
+    pub fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        if Self::own()?.inode == self.inode {
+            return Ok(work());
+        }
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                // SAFETY: takes numbers, and changes this thread alone, which ends with the work.
+                let failed = unsafe { libc::setns(self.file.as_raw_fd(), libc::CLONE_NEWNET) };
+                if failed != 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                Ok(work())
+            });
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+}

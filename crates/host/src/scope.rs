@@ -1,0 +1,336 @@
+//! The sockets that targets mean, and the ones that are left out.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::io;
+use std::net::IpAddr;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use procfs::process::{FDTarget, all_processes};
+
+use crate::hand::{Hand, Socket};
+use crate::namespace::Namespace;
+use crate::process::Process;
+use crate::target::Target;
+
+/// Which sockets are meant.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// Sockets that any of these means; none with `all`.
+    pub targets: Vec<Target>,
+    /// Every socket of this network namespace.
+    pub all: bool,
+    /// Only those with one of these at the other end, if there are any.
+    pub peers: Vec<Peer>,
+}
+
+/// The other end of a connection: an address, a network, a port, or an address with a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    network: Option<(IpAddr, u8)>,
+    port: Option<u16>,
+}
+
+/// The sockets that were found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The sockets that are meant, each in the namespace with the inode that it names.
+    pub sockets: Vec<Owned>,
+    /// The namespaces that were walked over.
+    pub namespaces: Vec<Namespace>,
+    /// The sockets that are left out.
+    pub left_out: LeftOut,
+    /// How many sockets were looked at.
+    pub seen: usize,
+}
+
+/// A socket with a process that has it.
+#[derive(Clone, Debug)]
+pub struct Owned {
+    /// The socket.
+    pub socket: Socket,
+    /// The first process that has a descriptor of it; `None` if none was found.
+    pub owner: Option<Owner>,
+}
+
+/// A process that has a socket.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Owner {
+    /// Its process ID.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+}
+
+/// Sockets that the targets mean and that are left alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// SSH's: a mistake there locks its maker out.
+    pub ssh: usize,
+    /// This process's.
+    pub own: usize,
+    /// Those that a process of the control group has, and that a process of another one made: activated, passed or
+    /// moved.
+    pub made_elsewhere: usize,
+}
+
+impl Scope {
+    /// Finds the sockets that are meant.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the kernel refuses.
+    pub fn find(&self, hand: &mut Hand) -> io::Result<Found> {
+        let holders = Holders::read(self)?;
+        let mut found = Found::default();
+        for namespace in holders.namespaces {
+            let sockets = namespace.within(|| hand.sockets())??;
+            found.seen += sockets.len();
+            for socket in sockets {
+                let owners = holders.by_inode.get(&socket.inode);
+                let all = owners.map_or(&[][..], Vec::as_slice);
+                if !self.is_meant(&socket, all, &holders.groups, &mut found.left_out) {
+                    continue;
+                }
+                let owner = all.first().map(|process| Owner {
+                    pid: process.pid,
+                    name: process.name.clone(),
+                });
+                found.sockets.push(Owned { socket, owner });
+            }
+            found.namespaces.push(namespace);
+        }
+        Ok(found)
+    }
+
+    fn is_meant(
+        &self,
+        socket: &Socket,
+        owners: &[Process],
+        groups: &BTreeSet<u64>,
+        left_out: &mut LeftOut,
+    ) -> bool {
+        if !self.peers.is_empty() && !self.peers.iter().any(|peer| peer.is(socket)) {
+            return false;
+        }
+        let ends = [socket.local, socket.remote];
+        let mut by_process = false;
+        let mut by_port = false;
+        let mut held_in_group = false;
+        for target in &self.targets {
+            let is_of = owners
+                .iter()
+                .any(|owner| target.is_process(owner, &owner.name));
+            match target {
+                Target::Cgroup(_) => held_in_group |= is_of,
+                _ => {
+                    by_process |= is_of;
+                    by_port |= target.is_port_of(ends).is_some();
+                }
+            }
+        }
+        let by_group = groups.contains(&socket.cgroup);
+        if !(self.all || by_process || by_port || by_group) {
+            left_out.made_elsewhere += usize::from(held_in_group);
+            return false;
+        }
+        let own = std::process::id();
+        if !by_process && owners.iter().any(|owner| owner.pid == own) {
+            left_out.own += 1;
+            return false;
+        }
+        if !self.names_ssh() && !by_process && is_ssh(socket, owners) {
+            left_out.ssh += 1;
+            return false;
+        }
+        true
+    }
+
+    /// Returns whether SSH is asked for by name or by its port.
+    fn names_ssh(&self) -> bool {
+        self.targets.iter().any(|target| match target {
+            Target::Number(number) => *number == u32::from(SSH_PORT),
+            Target::Name(name) => name.contains("ssh"),
+            Target::Cgroup(path) => path.contains("ssh"),
+        })
+    }
+}
+
+fn is_ssh(socket: &Socket, owners: &[Process]) -> bool {
+    socket.local.port() == SSH_PORT
+        || socket.remote.port() == SSH_PORT
+        || owners.iter().any(|owner| owner.name.starts_with("ssh"))
+}
+
+/// The processes that have sockets, and what they show of the scope.
+struct Holders {
+    by_inode: HashMap<u64, Vec<Process>>,
+    /// This namespace, and those of the processes that are meant.
+    namespaces: Vec<Namespace>,
+    /// The IDs of the control groups that are meant, with those below them.
+    groups: BTreeSet<u64>,
+}
+
+impl Holders {
+    fn read(scope: &Scope) -> io::Result<Self> {
+        let mut holders = Self {
+            by_inode: HashMap::new(),
+            namespaces: Vec::new(),
+            groups: BTreeSet::new(),
+        };
+        let mut namespaces = BTreeMap::new();
+        let own = Namespace::own()?;
+        namespaces.insert(own.inode, own);
+        for target in &scope.targets {
+            if let Target::Cgroup(path) = target {
+                groups_below(
+                    &Path::new(CGROUPS).join(path.trim_start_matches('/')),
+                    &mut holders.groups,
+                );
+            }
+        }
+        let processes = all_processes().map_err(io::Error::other)?;
+        for process in processes.flatten() {
+            let pid = process.pid.cast_unsigned();
+            // A process that ends meanwhile, or may not be looked at, has no sockets that could be named here.
+            let Ok(descriptors) = process.fd() else {
+                continue;
+            };
+            let about = Process::read(pid, "", String::new());
+            for descriptor in descriptors.flatten() {
+                if let FDTarget::Socket(inode) = descriptor.target {
+                    let owners = holders.by_inode.entry(inode).or_default();
+                    if owners.last().is_none_or(|last| last.pid != pid) {
+                        owners.push(about.clone());
+                    }
+                }
+            }
+            let is_meant = |target: &Target| target.is_process(&about, &about.name);
+            if scope.targets.iter().any(is_meant)
+                && let Ok(namespace) = Namespace::of(pid)
+            {
+                namespaces.entry(namespace.inode).or_insert(namespace);
+            }
+        }
+        holders.namespaces = namespaces.into_values().collect();
+        Ok(holders)
+    }
+}
+
+/// Adds the ID of a control group and of all below it: their folders' inodes.
+fn groups_below(folder: &Path, into: &mut BTreeSet<u64>) {
+    let Ok(about) = folder.metadata() else { return };
+    into.insert(about.ino());
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    for entry in entries {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            groups_below(&entry.path(), into);
+        }
+    }
+}
+
+impl Peer {
+    /// Reads an address, a network (`10.0.0.0/8`), a port (`:6379`) or an address with a port.
+    ///
+    /// # Errors
+    ///
+    /// Says in one line what is wrong and what is accepted.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let accepted = || {
+            format!(
+                "{text}: accepted are an address, a network (10.0.0.0/8), a port (:6379), or an address with a port"
+            )
+        };
+        if let Some(port) = text.strip_prefix(':') {
+            let port = port.parse().ok().filter(|port| *port != 0);
+            return Ok(Self {
+                network: None,
+                port: Some(port.ok_or_else(accepted)?),
+            });
+        }
+        if let Ok(end) = text.parse::<std::net::SocketAddr>() {
+            let network = Some((end.ip().to_canonical(), u8::MAX));
+            return Ok(Self {
+                network,
+                port: Some(end.port()),
+            });
+        }
+        let (address, length) = text
+            .split_once('/')
+            .map_or((text, None), |(address, length)| (address, Some(length)));
+        let address: IpAddr = address.parse().map_err(|_| accepted())?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let length = match length {
+            None => most,
+            Some(length) => length
+                .parse()
+                .ok()
+                .filter(|length| *length <= most)
+                .ok_or_else(accepted)?,
+        };
+        Ok(Self {
+            network: Some((address.to_canonical(), length)),
+            port: None,
+        })
+    }
+
+    fn is(&self, socket: &Socket) -> bool {
+        let is_in = |(network, length): (IpAddr, u8)| {
+            let shared = match (network, socket.remote.ip()) {
+                (IpAddr::V4(one), IpAddr::V4(other)) => {
+                    (u32::from(one) ^ u32::from(other)).leading_zeros().min(32)
+                }
+                (IpAddr::V6(one), IpAddr::V6(other)) => {
+                    (u128::from(one) ^ u128::from(other)).leading_zeros()
+                }
+                _ => return false,
+            };
+            let most = if network.is_ipv4() { 32 } else { 128 };
+            shared >= u32::from(length).min(most)
+        };
+        self.network.is_none_or(is_in) && self.port.is_none_or(|port| socket.remote.port() == port)
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name, self.pid)
+    }
+}
+
+const SSH_PORT: u16 = 22;
+const CGROUPS: &str = "/sys/fs/cgroup";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_an_address_a_network_or_a_port() {
+        let peer = |text: &str| Peer::parse(text);
+        for good in [
+            "10.0.0.1",
+            "10.0.0.0/8",
+            "::1",
+            "fe80::/10",
+            ":6379",
+            "10.0.0.1:80",
+            "[::1]:80",
+        ] {
+            assert!(peer(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            ":",
+            ":0",
+            "10.0.0.0/33",
+            "localhost",
+            "10.0.0.1:x",
+            "::1/129",
+        ] {
+            let said = peer(bad).expect_err(bad);
+            assert!(said.contains("accepted"), "{said}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Changes sockets by way of the journal, and puts them back.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use tinygram_host::hand::{Change, Did, Hand, Outcome, Raw, Setting, SocketOption};
+use tinygram_host::namespace::Namespace;
+use tinygram_host::scope::{Found, Owned};
+
+use crate::journal::{Journal, JournalError};
+
+/// Why a change was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Why<'a> {
+    /// The command.
+    pub command: &'a str,
+    /// Whether this process undoes the change by itself.
+    pub is_temporary: bool,
+}
+
+/// What a setting did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// The changes' numbers in the journal, one for each network namespace.
+    pub ids: Vec<u64>,
+    /// The sockets that have the value now, and had another: how many had which.
+    pub changed: BTreeMap<Raw, usize>,
+    /// How many had the value already.
+    pub already: usize,
+    /// How many were closed meanwhile.
+    pub gone: usize,
+    /// How many the kernel refused, by its error number.
+    pub refused: BTreeMap<i32, usize>,
+}
+
+impl Applied {
+    /// Returns how many sockets were changed.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.changed.values().sum()
+    }
+}
+
+/// What an undo did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Undone {
+    /// How many have the value that they had before.
+    pub back: usize,
+    /// How many had another value than the one that was set, and were left alone.
+    pub differ: usize,
+    /// How many were closed, or lie in a network namespace that no process is in.
+    pub gone: usize,
+    /// How many the kernel refused.
+    pub refused: usize,
+    /// How many a later change has, which puts them back.
+    pub left_to_later: usize,
+}
+
+/// The reason why a change or an undo stopped, in one line.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ApplyError {
+    /// The journal could not be written: nothing was changed since.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The kernel refused to walk over its sockets.
+    #[error("walking over the sockets: {0}")]
+    Walk(#[from] io::Error),
+}
+
+/// Gives every socket that was found the value, after the journal has the one that it had.
+///
+/// # Errors
+///
+/// Returns what stopped it. What the journal has can be undone then.
+pub fn set(
+    hand: &mut Hand,
+    journal: &mut Journal,
+    found: &Found,
+    setting: &Setting,
+    why: Why<'_>,
+) -> Result<Applied, ApplyError> {
+    let mut applied = Applied::default();
+    for namespace in &found.namespaces {
+        let here = |owned: &&Owned| owned.socket.netns == namespace.inode;
+        let sockets = found.sockets.iter().filter(here);
+        let before =
+            sockets.map(|owned| (owned.socket.cookie, owned.socket.values[&setting.option]));
+        set_in(hand, journal, namespace, before, setting, why, &mut applied)?;
+    }
+    Ok(applied)
+}
+
+fn set_in(
+    hand: &mut Hand,
+    journal: &mut Journal,
+    namespace: &Namespace,
+    sockets: impl Iterator<Item = (u64, Raw)>,
+    setting: &Setting,
+    why: Why<'_>,
+    applied: &mut Applied,
+) -> Result<(), ApplyError> {
+    let (option, to) = (setting.option, setting.value);
+    // A socket that has the value through another change of ours keeps it when that one is undone.
+    let ours = |cookie| {
+        let mut all = journal.in_force();
+        all.any(|(_, entry)| entry.about.option == option && entry.sockets.contains_key(&cookie))
+    };
+    let (already, before): (Vec<_>, Vec<_>) =
+        sockets.partition(|(cookie, value)| *value == to && !ours(*cookie));
+    applied.already += already.len();
+    if before.is_empty() {
+        return Ok(());
+    }
+    let id = journal.begin(option, to, namespace.inode, why.command, why.is_temporary)?;
+    applied.ids.push(id);
+    let changes: Vec<_> = before
+        .iter()
+        .map(|&(cookie, value)| Change {
+            cookie,
+            to,
+            // The journal has this value and no other.
+            only_if: Some(value),
+        })
+        .collect();
+    journal.sockets(id, before)?;
+    for outcome in namespace.within(|| hand.set(option, &changes))?? {
+        match outcome.did {
+            Did::Set if outcome.before == to => applied.already += 1,
+            Did::Set => *applied.changed.entry(outcome.before).or_default() += 1,
+            // Its program has set it since it was listed.
+            Did::Differs if outcome.before == to => applied.already += 1,
+            Did::Differs => *applied.refused.entry(libc::EAGAIN).or_default() += 1,
+            Did::Refused(error) => *applied.refused.entry(error).or_default() += 1,
+            Did::Gone => applied.gone += 1,
+        }
+    }
+    Ok(())
+}
+
+/// Puts back what a change set, where the value is still the one that it set.
+///
+/// # Errors
+///
+/// Returns what stopped it; the change then still counts as being in force.
+pub fn undo(hand: &mut Hand, journal: &mut Journal, id: u64) -> Result<Undone, ApplyError> {
+    let mut undone = Undone::default();
+    let Some((_, entry)) = journal.in_force().find(|(other, _)| *other == id) else {
+        return Ok(undone);
+    };
+    let (about, all) = (entry.about.clone(), entry.sockets.len());
+    let own = journal.release(id)?;
+    undone.left_to_later = all - own.len();
+    let changes: Vec<_> = own
+        .into_iter()
+        .map(|(cookie, before)| Change {
+            cookie,
+            to: before,
+            only_if: Some(about.to),
+        })
+        .collect();
+    let outcomes = put_back(hand, about.option, about.netns, &changes)?;
+    for outcome in &outcomes {
+        match outcome.did {
+            Did::Set => undone.back += 1,
+            Did::Differs => undone.differ += 1,
+            Did::Refused(_) => undone.refused += 1,
+            Did::Gone => undone.gone += 1,
+        }
+    }
+    undone.gone += changes.len() - outcomes.len();
+    journal.undone(id)?;
+    Ok(undone)
+}
+
+/// Returns no outcomes if no process is in the namespace: then nothing can reach its sockets either.
+fn put_back(
+    hand: &mut Hand,
+    option: SocketOption,
+    netns: u32,
+    changes: &[Change],
+) -> io::Result<Vec<Outcome>> {
+    match Namespace::find(netns) {
+        Some(namespace) => namespace.within(|| hand.set(option, changes))?,
+        None => Ok(Vec::new()),
+    }
+}
