@@ -30,11 +30,12 @@ fn main() {
     let mut rest = vec!["--crate-name", "inside", "--crate-type", "cdylib"];
     rest.extend(["-C", "lto=fat", "--extern", &extern_rule]);
     // One segment of code, references bound within, no run-time libraries.
-    const LINK: [&str; 6] = [
+    const LINK: [&str; 7] = [
         "-nostdlib",
         "-Wl,--build-id=none",
         "-Wl,-Bsymbolic",
         "-Wl,--no-rosegment",
+        "-Wl,-z,norelro",
         "-Wl,--no-eh-frame-hdr",
         "-Wl,--strip-all",
     ];

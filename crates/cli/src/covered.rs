@@ -1,4 +1,4 @@
-//! A running process that `tinygram run` covers: what its library shows, and the one setting that
+//! A running process that `tinygram run` covers: what the rule in it shows, and the one setting that
 //! can be changed while it runs.
 //!
 //! Both are accessed through the process's memory, which leaves nothing behind and needs the same
@@ -19,10 +19,18 @@ fn is_the_library(name: &str) -> bool {
     name == "libtinygram.so" || (name.starts_with("libtinygram-") && name.ends_with(".so"))
 }
 
-/// The library in a process.
+/// The rule in a process.
 pub(crate) struct Covered {
     memory: PathBuf,
-    address: u64,
+    by: By,
+}
+
+/// How it came there, and where its state is.
+enum By {
+    /// The library was loaded: the address of its [`Live`].
+    Library(u64),
+    /// It was put into a Go program: the address of the shared memory.
+    Graft(u64),
 }
 
 /// What the library shows.
@@ -36,7 +44,7 @@ pub(crate) struct State {
 }
 
 impl Covered {
-    /// Returns the library in process `pid`; `None` if it is not loaded there, or did not start.
+    /// Returns the rule in process `pid`; `None` if it is not there, or did not start.
     pub(crate) fn find(pid: u32) -> io::Result<Option<Self>> {
         let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
         let line = maps.lines().find(|line| {
@@ -44,7 +52,14 @@ impl Covered {
             let name = path.rsplit('/').next().unwrap_or_default();
             is_the_library(name) && line.split_whitespace().nth(2) == Some("00000000")
         });
-        let Some(line) = line else { return Ok(None) };
+        let memory = PathBuf::from(format!("/proc/{pid}/mem"));
+        let Some(line) = line else {
+            let grafted = tinygram_graft::shared::address_in(&maps);
+            return Ok(grafted.map(|address| Self {
+                memory,
+                by: By::Graft(address),
+            }));
+        };
         let words: Vec<_> = line.split_whitespace().collect();
         let start = words[0].split('-').next().unwrap_or_default();
         let Ok(base) = u64::from_str_radix(start, 16) else {
@@ -58,22 +73,39 @@ impl Covered {
                 .find(|symbol| symbol.name() == Ok(SYMBOL))
                 .map(|symbol| symbol.address())
         });
-        let memory = PathBuf::from(format!("/proc/{pid}/mem"));
         Ok(offset.map(|offset| Self {
             memory,
-            address: base + offset,
+            by: By::Library(base + offset),
         }))
     }
 
-    /// Returns what the library shows now; `None` if it has another version.
+    /// Returns what the rule shows now; `None` if it has another version, or rests for good.
     pub(crate) fn state(&self) -> io::Result<Option<State>> {
+        match self.by {
+            By::Library(address) => self.state_of_the_library(address),
+            By::Graft(address) => self.state_of_the_graft(address),
+        }
+    }
+
+    fn state_of_the_graft(&self, address: u64) -> io::Result<Option<State>> {
+        let shown = tinygram_graft::shared::look(&File::open(&self.memory)?, address)?;
+        Ok(shown.filter(|shown| !shown.is_inert).map(|shown| State {
+            policy: shown.policy.name(),
+            writes_held: shown.held,
+            writes_merged: shown.merged,
+            watchdog_rescues: shown.rescued,
+            went_over_to_nodelay: shown.went_over,
+        }))
+    }
+
+    fn state_of_the_library(&self, address: u64) -> io::Result<Option<State>> {
         let mut bytes = [0_u64; size_of::<Live>() / 8];
         let room = bytes.as_mut_slice();
         // SAFETY: any bytes are valid integers.
         let room = unsafe {
             std::slice::from_raw_parts_mut(room.as_mut_ptr().cast::<u8>(), size_of::<Live>())
         };
-        File::open(&self.memory)?.read_exact_at(room, self.address)?;
+        File::open(&self.memory)?.read_exact_at(room, address)?;
         // SAFETY: aligned as its first field, of the same length, and made of integers except for a
         // flag, which is never read as such.
         let live = unsafe { &*bytes.as_ptr().cast::<Live>() };
@@ -91,6 +123,11 @@ impl Covered {
     /// Switches to another policy.
     pub(crate) fn switch(&self, policy: Policy) -> io::Result<()> {
         let memory = OpenOptions::new().write(true).open(&self.memory)?;
-        memory.write_all_at(&[policy as u8], self.address + POLICY_AT as u64)
+        match self.by {
+            By::Library(address) => {
+                memory.write_all_at(&[policy as u8], address + POLICY_AT as u64)
+            }
+            By::Graft(address) => tinygram_graft::shared::switch(&memory, address, policy),
+        }
     }
 }

@@ -5,8 +5,7 @@
 use std::process::Command;
 use std::sync::atomic::Ordering::Relaxed;
 
-use tinygram_coalesce::Rules;
-use tinygram_graft::{launch, layout::Cause, object::Object, program};
+use tinygram_graft::{launch, layout::Cause, object::Object, program, shared::Settings};
 
 fn main() {
     let mut arguments = std::env::args_os().skip(1);
@@ -16,8 +15,8 @@ fn main() {
     let object = Object::carried().expect("x86-64");
     let mut command = Command::new(&name);
     command.args(arguments);
-    let rules = Rules::default();
-    let failed = launch::become_program(command, &program, &object, &rules, |shared| {
+    let settings = Settings::default();
+    let failed = launch::become_program(command, &program, &object, &settings, |shared, _| {
         let counts = &shared.counts;
         let [writes, held, merged, unwatched] = [
             &counts.writes,

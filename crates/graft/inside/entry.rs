@@ -7,9 +7,9 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::kernel::nr;
-use crate::layout::{Inert, Shared};
+use crate::layout::{Cause, Inert, Shared};
 use crate::thread::Caller;
-use crate::{reads, sockets, waits, writes};
+use crate::{flush, peers, reads, sockets, waits, writes};
 
 /// The registers of a system call that has not been made yet, as the stub saved them.
 #[repr(C)]
@@ -194,6 +194,7 @@ const BELOW_64: u64 = 1 << nr::READ
     | 1 << nr::SENDMSG
     | 1 << nr::RECVMSG
     | 1 << nr::SHUTDOWN
+    | 1 << nr::LISTEN
     | 1 << nr::SETSOCKOPT
     | 1 << nr::GETSOCKOPT
     | 1 << nr::EXECVE
@@ -213,17 +214,19 @@ extern "sysv64" fn on_call(call: &mut Call, shared: &Shared) -> Next {
     match call.rax {
         nr::READ | nr::RECVFROM | nr::RECVMSG | nr::READV => reads::incoming(&caller, call),
         nr::WRITE => writes::outgoing(&caller, call),
-        nr::WRITEV | nr::SENDTO | nr::SENDMSG | nr::SENDMMSG => {
-            writes::alongside(&caller, call.rdi);
+        nr::WRITEV | nr::SENDTO | nr::SENDMSG | nr::SENDMMSG | nr::SENDFILE | nr::SPLICE => {
+            // The destination: the first argument, but splice's third.
+            let is_splice = call.rax == nr::SPLICE;
+            writes::alongside(&caller, if is_splice { call.rdx } else { call.rdi });
             Next::Go
         }
-        // The destination: sendfile's first argument, splice's third.
-        nr::SENDFILE => {
-            writes::alongside(&caller, call.rdi);
+        nr::CONNECT => {
+            sockets::opens(&caller, call.rdi);
+            waits::before(&caller);
             Next::Go
         }
-        nr::SPLICE => {
-            writes::alongside(&caller, call.rdx);
+        nr::LISTEN => {
+            peers::listens(shared, call.rdi);
             Next::Go
         }
         nr::EPOLL_WAIT
@@ -232,13 +235,16 @@ extern "sysv64" fn on_call(call: &mut Call, shared: &Shared) -> Next {
         | nr::PPOLL
         | nr::SELECT
         | nr::NANOSLEEP
-        | nr::CONNECT
         | nr::WAIT4 => {
             waits::before(&caller);
             Next::Go
         }
-        nr::CLOSE | nr::SHUTDOWN => {
+        nr::CLOSE => {
             sockets::forget(&caller, call.rdi);
+            Next::Go
+        }
+        nr::SHUTDOWN => {
+            flush::one(shared, call.rdi, Cause::Descriptor);
             Next::Go
         }
         nr::DUP2 | nr::DUP3 => {
@@ -247,23 +253,22 @@ extern "sysv64" fn on_call(call: &mut Call, shared: &Shared) -> Next {
         }
         nr::FCNTL => {
             if call.rsi == crate::kernel::F_SETFL {
-                sockets::forget(&caller, call.rdi);
+                sockets::set_flags(shared, call);
             }
             Next::Go
         }
-        nr::SETSOCKOPT => sockets::set_option(&caller, call),
-        nr::GETSOCKOPT => sockets::get_option(&caller, call),
+        nr::SETSOCKOPT | nr::GETSOCKOPT => sockets::option(&caller, call),
         nr::EXECVE | nr::EXECVEAT => {
-            waits::before_the_end(&caller);
+            waits::before_another_program(shared);
             Next::Go
         }
         nr::SECCOMP => {
-            waits::inert(&caller, Inert::Sandbox);
+            waits::inert(shared, Inert::Sandbox);
             Next::Go
         }
         nr::PRCTL => {
             if call.rdi == crate::kernel::PR_SET_SECCOMP {
-                waits::inert(&caller, Inert::Sandbox);
+                waits::inert(shared, Inert::Sandbox);
             }
             Next::Go
         }

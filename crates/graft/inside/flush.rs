@@ -9,7 +9,9 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
 use crate::kernel::{self, IPPROTO_TCP, TCP_NODELAY};
 use crate::layout::{Cause, HELD, LEAVING, ONE_WRITE, SOCKETS, Shared, Socket, Thread};
 use crate::sockets::socket;
+use crate::peers;
 use crate::thread::Caller;
+use crate::writes::add;
 
 /// Records that octets are about to be held on `fd`.
 #[inline(always)]
@@ -134,13 +136,16 @@ fn unmark(shared: &Shared, fd: u64, socket: &Socket, mark: u64) {
 
 /// Counts a flush and the time that the oldest octet was held.
 pub(crate) fn count_hold(shared: &Shared, socket: &Socket, cause: Cause) {
+    let held_ns = kernel::now_ns(shared).saturating_sub(socket.since_ns.load(Relaxed));
     let counts = &shared.counts;
     if let Some(count) = counts.flushes.get(cause as usize) {
-        crate::writes::add(count, 1);
+        add(count, 1);
     }
-    let held_ns = kernel::now_ns(shared).saturating_sub(socket.since_ns.load(Relaxed));
     if held_ns > counts.longest_hold_ns.load(Relaxed) {
         counts.longest_hold_ns.store(held_ns, Relaxed);
+    }
+    if socket.peer.load(Relaxed) != 0 {
+        peers::count_flush(shared, socket, cause, held_ns);
     }
 }
 

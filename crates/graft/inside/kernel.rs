@@ -17,6 +17,7 @@ pub(crate) mod nr {
     pub(crate) const SELECT: u64 = 23;
     pub(crate) const DUP2: u64 = 33;
     pub(crate) const NANOSLEEP: u64 = 35;
+    pub(crate) const GETPID: u64 = 39;
     pub(crate) const SENDFILE: u64 = 40;
     pub(crate) const CONNECT: u64 = 42;
     pub(crate) const SENDTO: u64 = 44;
@@ -24,6 +25,7 @@ pub(crate) mod nr {
     pub(crate) const SENDMSG: u64 = 46;
     pub(crate) const RECVMSG: u64 = 47;
     pub(crate) const SHUTDOWN: u64 = 48;
+    pub(crate) const LISTEN: u64 = 50;
     pub(crate) const GETSOCKNAME: u64 = 51;
     pub(crate) const GETPEERNAME: u64 = 52;
     pub(crate) const SETSOCKOPT: u64 = 54;
@@ -51,6 +53,7 @@ pub(crate) const SO_PROTOCOL: u64 = 38;
 pub(crate) const IPPROTO_TCP: u64 = 6;
 pub(crate) const TCP_NODELAY: u64 = 1;
 pub(crate) const TCP_CORK: u64 = 3;
+pub(crate) const TCP_INFO: u64 = 11;
 pub(crate) const TCP_REPAIR: u64 = 19;
 pub(crate) const TCP_ULP: u64 = 31;
 pub(crate) const F_GETFL: u64 = 3;

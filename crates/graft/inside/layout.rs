@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// `tinygraf` and the number of this layout, which changes with it.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"tngraft1");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"tngraft2");
 /// Descriptors from this number on are passed through.
 pub const SOCKETS: usize = 1 << 16;
 /// The most threads (Go's Ms, or C's threads) that hold anything; others pass everything through.
@@ -17,6 +17,10 @@ pub const HELD_BY_A_THREAD: usize = 6;
 pub const TASKS: usize = 1 << 12;
 /// The services whose habits are kept apart.
 pub const HABITS: usize = 1 << 8;
+/// The most remote addresses and services that are counted apart.
+pub const PEERS: usize = 1 << 9;
+/// The most filters.
+pub const FILTERS: usize = 8;
 
 /// All of it. A page of zeros is valid; [`Shared::magic`] says that it was set up.
 #[derive(Debug)]
@@ -42,8 +46,22 @@ pub struct Shared {
     pub looked_ns: AtomicU64,
     /// The numbers of a `tinygram_coalesce::Pace`.
     pub pace: [AtomicU64; 4],
+    /// The process, by the kernel's number.
+    pub pid: AtomicU32,
+    /// Nonzero if remote addresses are to be counted apart.
+    pub apart: AtomicU32,
     /// What was counted.
     pub counts: Counts,
+    /// Other programs that the process executed, or its children did.
+    pub executed: AtomicU64,
+    /// Connections that found no free place among the remote addresses.
+    pub unlisted: AtomicU64,
+    /// The connections to touch; all, if the first filter is empty.
+    pub filters: [Filter; FILTERS],
+    /// One bit for each port that the process listens on.
+    pub listening: [AtomicU64; 1024],
+    /// The remote addresses and services.
+    pub peers: [Peer; PEERS],
     /// The habits of services, packed.
     pub habits: [AtomicU32; HABITS],
     /// How often each task has waited.
@@ -76,6 +94,52 @@ pub struct Counts {
     pub flushes: [AtomicU64; CAUSES],
     /// The longest time that an octet was held, in nanoseconds.
     pub longest_hold_ns: AtomicU64,
+}
+
+/// A filter: connections to touch.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Filter {
+    /// What kind, see [`Filter::PORT`] and [`Filter::NET`]; 0 is no filter.
+    pub kind: AtomicU32,
+    /// The service's port, or the number of leading bits that count (0 to 128).
+    pub number: AtomicU32,
+    /// The network's upper and lower 64 bits, IPv4 as IPv4-mapped IPv6.
+    pub bits: [AtomicU64; 2],
+}
+
+impl Filter {
+    /// [`Filter::kind`]: the service's port.
+    pub const PORT: u32 = 1;
+    /// [`Filter::kind`]: the remote address is in a network.
+    pub const NET: u32 = 2;
+}
+
+/// What was counted for a remote address and service.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Peer {
+    /// 0 if free, 1 while it is written, 2 once the next fields are valid.
+    pub state: AtomicU32,
+    /// The service's port times two, plus one if the process accepted the connection.
+    pub service: AtomicU32,
+    /// The address's upper and lower 64 bits, IPv4 as IPv4-mapped IPv6.
+    pub address: [AtomicU64; 2],
+    /// Connections.
+    pub connections: AtomicU64,
+    /// Connections whose segments could be read before they were closed.
+    pub settled: AtomicU64,
+    /// Their data segments, without retransmissions.
+    pub segments: AtomicU64,
+    /// Second writes of a message on connections without `TCP_NODELAY` of the program's own.
+    pub in_several: AtomicU64,
+    /// The rest.
+    pub counts: Counts,
+}
+
+impl Peer {
+    /// [`Peer::state`]: it can be read.
+    pub const READY: u32 = 2;
 }
 
 /// Why held octets left.
@@ -129,6 +193,8 @@ pub enum Inert {
     Alone = 3,
     /// It was told to stop.
     Told = 4,
+    /// The process executed another program.
+    Replaced = 5,
 }
 
 /// [`Shared::watchdog`]: it sleeps until it is woken.
@@ -148,13 +214,15 @@ pub struct Thread {
     pub tid: AtomicU32,
     /// The descriptors that it holds octets on, each plus one; 0 is a free place.
     pub held: [AtomicU32; HELD_BY_A_THREAD],
+    /// Where the kernel writes a `struct tcp_info`, for which the stack has no room.
+    pub info: [AtomicU64; 30],
 }
 
 /// A descriptor.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Socket {
-    /// What it is, see [`Class`], with the bits beside it.
+    /// What it is, see [`class`], with the bits beside it.
     pub class: AtomicU32,
     /// The service's place in [`Shared::habits`]; 0 is none.
     pub habit: AtomicU32,
@@ -171,6 +239,8 @@ pub struct Socket {
     pub memory: AtomicU64,
     /// The kernel's number of the thread that held last.
     pub tid: AtomicU32,
+    /// The place of its remote address in [`Shared::peers`], plus one; 0 is none.
+    pub peer: AtomicU32,
 }
 
 /// [`Socket::mark`]: octets are held, or may be.
@@ -198,6 +268,6 @@ pub mod class {
     pub const ALONE: u32 = 1 << 3;
     /// The program set `TCP_NODELAY`, which `getsockopt` must report.
     pub const PROGRAM_NODELAY: u32 = 1 << 4;
-    /// The service of the connection was asked for.
-    pub const BOOKED: u32 = 1 << 5;
+    /// The program opened the connection.
+    pub const OPENED: u32 = 1 << 5;
 }

@@ -16,6 +16,7 @@ mod flush;
 mod kernel;
 #[allow(dead_code, reason = "the command uses the rest")]
 mod layout;
+mod peers;
 mod reads;
 mod sockets;
 mod thread;

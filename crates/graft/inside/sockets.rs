@@ -5,11 +5,10 @@ use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use tinygram_coalesce::Policy;
 
 use crate::entry::{Call, Next};
-use crate::flush;
 use crate::kernel::{self, IPPROTO_TCP, nr};
-use crate::layout::{Cause, HABITS, SOCKETS, Shared, Socket, class};
+use crate::layout::{Cause, SOCKETS, Shared, Socket, class};
 use crate::thread::Caller;
-use crate::writes;
+use crate::{flush, peers, writes};
 
 /// Returns the entry of a descriptor, if it has one.
 #[inline(always)]
@@ -31,6 +30,7 @@ pub(crate) fn known(shared: &Shared, fd: u64, socket: &Socket) -> u32 {
 #[cold]
 #[inline(never)]
 fn ask(shared: &Shared, fd: u64, socket: &Socket) -> u32 {
+    let before = socket.class.load(Relaxed);
     let mut answer = match kernel::option(fd, kernel::SOL_SOCKET, kernel::SO_PROTOCOL) {
         Ok(6) => class::TCP,
         Ok(_) => class::WAITS,
@@ -50,47 +50,57 @@ fn ask(shared: &Shared, fd: u64, socket: &Socket) -> u32 {
         answer |= class::NONBLOCKING;
     }
     if answer & class::KIND == class::TCP {
-        answer |= take_over(shared, fd, socket);
+        answer |= take_over(shared, fd, socket, before & class::OPENED);
     }
     socket.class.store(answer, Relaxed);
     answer
 }
 
 /// Sets `TCP_NODELAY` on a socket that is to be held, and returns what the program had set.
-fn take_over(shared: &Shared, fd: u64, socket: &Socket) -> u32 {
+fn take_over(shared: &Shared, fd: u64, socket: &Socket, opened: u32) -> u32 {
     socket.memory.store(0, Relaxed);
     socket.waits.store(u64::MAX, Relaxed);
-    let mut found = 0;
+    socket.peer.store(0, Relaxed);
+    let mut found = opened;
     if kernel::option(fd, IPPROTO_TCP, kernel::TCP_CORK) != Ok(0) {
         found |= class::ALONE;
+    }
+    if !peers::is_covered(shared, fd, socket, opened != 0) {
+        return found | class::ALONE;
     }
     if kernel::option(fd, IPPROTO_TCP, kernel::TCP_NODELAY) != Ok(0) {
         found |= class::PROGRAM_NODELAY;
     } else if found & class::ALONE == 0 && writes::policy(shared) != Policy::Observe {
         kernel::set_option(fd, IPPROTO_TCP, kernel::TCP_NODELAY, 1);
     }
-    socket.habit.store(service(fd), Relaxed);
     found
 }
 
-/// Returns the place of the connection's service among the habits: the lower of the two ports, which
-/// is the service's (a client's port is an ephemeral one, 32768 and higher by default).
-fn service(fd: u64) -> u32 {
-    let port = |number: u64| -> u32 {
-        let mut address = [0_u8; 28];
-        let mut length = 28_u32;
-        let (address_at, length_at) = (address.as_mut_ptr() as u64, &raw mut length as u64);
-        // SAFETY: the kernel writes at most 28 octets, and the length.
-        let result = unsafe { kernel::call(number, [fd, address_at, length_at, 0, 0, 0]) };
-        if kernel::failed(result) {
-            return u32::from(u16::MAX);
-        }
-        // The port is at the same place for IPv4 and IPv6.
-        u32::from(address[2]) << 8 | u32::from(address[3])
+/// `connect`: the service is the other end.
+pub(crate) fn opens(caller: &Caller<'_>, fd: u64) {
+    forget(caller, fd);
+    if let Some(socket) = socket(caller.shared, fd) {
+        socket.class.store(class::UNKNOWN | class::OPENED, SeqCst);
+    }
+}
+
+/// `fcntl(F_SETFL)`: notes whether reads wait from now on.
+pub(crate) fn set_flags(shared: &Shared, call: &Call) {
+    let Some(socket) = socket(shared, call.rdi) else {
+        return;
     };
-    let (own, peer) = (port(nr::GETSOCKNAME), port(nr::GETPEERNAME));
-    let service = own.min(peer) << 1 | u32::from(own <= peer);
-    1 + service % (HABITS as u32 - 1)
+    let known = socket.class.load(Relaxed);
+    if known & class::KIND == class::UNKNOWN {
+        return;
+    }
+    flush::one(shared, call.rdi, Cause::Descriptor);
+    let bit = if call.rdx & kernel::O_NONBLOCK == 0 {
+        0
+    } else {
+        class::NONBLOCKING
+    };
+    let now = known & !class::NONBLOCKING | bit;
+    socket.class.store(now, Relaxed);
 }
 
 /// Sends what is held on a descriptor that is about to lead elsewhere, or to be changed, and forgets
@@ -100,19 +110,34 @@ pub(crate) fn forget(caller: &Caller<'_>, fd: u64) {
         && socket.class.load(Relaxed) != class::UNKNOWN
     {
         flush::one(caller.shared, fd, Cause::Descriptor);
+        peers::settle(caller, fd, socket);
         socket.class.store(class::UNKNOWN, SeqCst);
+    }
+}
+
+/// `setsockopt` and `getsockopt`: what the socket is, is asked for before the stack is needed.
+#[inline(always)]
+pub(crate) fn option(caller: &Caller<'_>, call: &mut Call) -> Next {
+    let Some(socket) = socket(caller.shared, call.rdi) else {
+        return Next::Go;
+    };
+    if call.rsi != IPPROTO_TCP {
+        return Next::Go;
+    }
+    let known = known(caller.shared, call.rdi, socket);
+    if call.rax == nr::SETSOCKOPT {
+        set_option(caller.shared, call, socket, known)
+    } else {
+        get_option(call, known)
     }
 }
 
 /// `setsockopt`: notes what matters. The program may turn `TCP_NODELAY` off; under a policy that sets
 /// it, it is set again.
-pub(crate) fn set_option(caller: &Caller<'_>, call: &mut Call) -> Next {
-    let Some(socket) = socket(caller.shared, call.rdi) else {
-        return Next::Go;
-    };
-    match (call.rsi, call.rdx) {
-        (IPPROTO_TCP, kernel::TCP_NODELAY) => {
-            let known = known(caller.shared, call.rdi, socket);
+#[inline(never)]
+fn set_option(shared: &Shared, call: &mut Call, socket: &Socket, known: u32) -> Next {
+    match call.rdx {
+        kernel::TCP_NODELAY => {
             let result = call.make();
             if result == 0 && known & (class::KIND | class::ALONE) == class::TCP {
                 // SAFETY: the kernel has just read the same four octets.
@@ -121,16 +146,15 @@ pub(crate) fn set_option(caller: &Caller<'_>, call: &mut Call) -> Next {
                 socket
                     .class
                     .store(known & !class::PROGRAM_NODELAY | bit, Relaxed);
-                if !on && writes::policy(caller.shared).sets_nodelay() {
+                if !on && writes::policy(shared).sets_nodelay() {
                     kernel::set_option(call.rdi, IPPROTO_TCP, kernel::TCP_NODELAY, 1);
                 }
             }
             call.rax = result;
             Next::Made
         }
-        (IPPROTO_TCP, kernel::TCP_CORK | kernel::TCP_ULP | kernel::TCP_REPAIR) => {
-            let known = known(caller.shared, call.rdi, socket);
-            flush::one(caller.shared, call.rdi, Cause::Descriptor);
+        kernel::TCP_CORK | kernel::TCP_ULP | kernel::TCP_REPAIR => {
+            flush::one(shared, call.rdi, Cause::Descriptor);
             socket.class.store(known | class::ALONE, Relaxed);
             Next::Go
         }
@@ -139,14 +163,11 @@ pub(crate) fn set_option(caller: &Caller<'_>, call: &mut Call) -> Next {
 }
 
 /// `getsockopt`: shows for `TCP_NODELAY` what the program set.
-pub(crate) fn get_option(caller: &Caller<'_>, call: &mut Call) -> Next {
-    if (call.rsi, call.rdx) != (IPPROTO_TCP, kernel::TCP_NODELAY) {
+#[inline(never)]
+fn get_option(call: &mut Call, known: u32) -> Next {
+    if call.rdx != kernel::TCP_NODELAY {
         return Next::Go;
     }
-    let Some(socket) = socket(caller.shared, call.rdi) else {
-        return Next::Go;
-    };
-    let known = known(caller.shared, call.rdi, socket);
     call.rax = call.make();
     if call.rax == 0 && known & (class::KIND | class::ALONE) == class::TCP {
         let shown = u32::from(known & class::PROGRAM_NODELAY != 0);

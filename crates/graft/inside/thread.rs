@@ -20,6 +20,7 @@ impl<'a> Caller<'a> {
     ///
     /// # Safety
     /// `goroutine` points to a Go `g`.
+    #[inline(always)]
     pub(crate) unsafe fn of_goroutine(goroutine: u64, shared: &'a Shared) -> Option<Self> {
         let here = 0_u8;
         let here = &raw const here as u64;

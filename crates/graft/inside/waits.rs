@@ -3,6 +3,7 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::flush;
+use crate::kernel::{self, nr};
 use crate::layout::{Cause, Inert, Shared};
 use crate::thread::{Caller, waits_of};
 use crate::writes::add;
@@ -20,17 +21,30 @@ pub(crate) fn has_waited(shared: &Shared, task: u64) {
     add(waits_of(shared, task), 1);
 }
 
-/// Another program is about to take this one's place: what is held must not stay behind.
-pub(crate) fn before_the_end(caller: &Caller<'_>) {
-    for thread in &caller.shared.threads {
+/// Another program is about to take this one's place, or that of a child that shares its memory: what
+/// is held must not stay behind.
+pub(crate) fn before_another_program(shared: &Shared) {
+    add(&shared.executed, 1);
+    // SAFETY: asks for a number.
+    let pid = unsafe { kernel::call(nr::GETPID, [0; 6]) };
+    if pid as u32 == shared.pid.load(Relaxed) {
+        inert(shared, Inert::Replaced);
+    } else {
+        everything(shared);
+    }
+}
+
+/// Sends everything that any thread holds.
+pub(crate) fn everything(shared: &Shared) {
+    for thread in &shared.threads {
         if thread.key.load(Relaxed) != 0 {
-            flush::thread(caller.shared, thread, Cause::Process);
+            flush::thread(shared, thread, Cause::Process);
         }
     }
 }
 
 /// From now on everything passes through.
-pub(crate) fn inert(caller: &Caller<'_>, why: Inert) {
-    before_the_end(caller);
-    caller.shared.inert.store(why as u32, Relaxed);
+pub(crate) fn inert(shared: &Shared, why: Inert) {
+    shared.inert.store(why as u32, Relaxed);
+    everything(shared);
 }

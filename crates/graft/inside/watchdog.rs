@@ -40,6 +40,7 @@ fn is_there(shared: &Shared) -> bool {
     if silent_ns < GONE_NS {
         return true;
     }
+    // The caller sends what is held.
     shared.inert.store(Inert::Alone as u32, Relaxed);
     false
 }

@@ -9,7 +9,7 @@ use crate::kernel::{self, MSG_MORE, nr};
 use crate::layout::{Cause, HELD, LEAVING, Shared, Socket, class};
 use crate::sockets::{self, socket};
 use crate::thread::Caller;
-use crate::{flush, watchdog};
+use crate::{flush, peers, waits, watchdog};
 
 /// `write` on any descriptor.
 #[inline(always)]
@@ -22,32 +22,65 @@ pub(crate) fn outgoing(caller: &Caller<'_>, call: &mut Call) -> Next {
     if what & (class::KIND | class::ALONE) != class::TCP || call.rdx == 0 {
         return Next::Go;
     }
-    outgoing_tcp(caller, call, socket)
-}
-
-#[inline(never)]
-fn outgoing_tcp(caller: &Caller<'_>, call: &mut Call, socket: &Socket) -> Next {
-    let shared = caller.shared;
-    let (fd, length) = (call.rdi, call.rdx);
-    let rules = rules(shared);
-    match decide(caller, socket, &rules, length as usize) {
-        Decision::Hold if rules.policy == Policy::FlushOnBlock => {
-            flush::mark(caller, fd, socket);
-            watchdog::alert(shared);
-            add(&shared.counts.held, 1);
-            // The program's own SYSCALL makes it, so a profile shows what it always shows.
-            call.rax = nr::SENDTO;
-            call.r10 = MSG_MORE;
-            call.r8 = 0;
-            call.r9 = 0;
-        }
-        Decision::Hold => add(&shared.counts.held, 1),
-        _ => takes_along(shared, socket),
+    let (shared, length) = (caller.shared, call.rdx);
+    let is_counted = socket.peer.load(Relaxed) != 0;
+    if is_counted {
+        peers::count_write(shared, socket, length);
+    }
+    // Apart, because deciding and acting each need much of the stack.
+    let outcome = judge(caller, socket, length);
+    if outcome != Outcome::Passes {
+        holds(caller, call, socket, outcome);
+    } else if socket.mark.load(Relaxed) & (HELD | LEAVING) == HELD {
+        takes_along(shared, socket);
+    }
+    if is_counted {
+        peers::count_outcome(shared, socket, outcome);
     }
     Next::Go
 }
 
+/// What became of a write.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Outcome {
+    /// It goes out, with all that was held.
+    Passes,
+    /// It is held (under `observe`: would be).
+    Held,
+    /// It was to be held, but the watchdog rests.
+    Unwatched,
+}
+
+#[inline(never)]
+fn judge(caller: &Caller<'_>, socket: &Socket, length: u64) -> Outcome {
+    decide(caller, socket, &rules(caller.shared), length as usize)
+}
+
+#[inline(never)]
+fn holds(caller: &Caller<'_>, call: &mut Call, socket: &Socket, outcome: Outcome) {
+    let shared = caller.shared;
+    if outcome == Outcome::Unwatched {
+        takes_along(shared, socket);
+        if shared.inert.load(Relaxed) != 0 {
+            waits::everything(shared);
+        }
+        return;
+    }
+    add(&shared.counts.held, 1);
+    if policy(shared) == Policy::FlushOnBlock {
+        flush::mark(caller, call.rdi, socket);
+        watchdog::alert(shared);
+        // The program's own SYSCALL makes it, so a profile shows what it always shows.
+        call.rax = nr::SENDTO;
+        call.r10 = MSG_MORE;
+        call.r8 = 0;
+        call.r9 = 0;
+    }
+}
+
 /// Any other call that sends on `fd`, which cannot hold anything: it belongs to the message.
+#[inline(always)]
 pub(crate) fn alongside(caller: &Caller<'_>, fd: u64) {
     let Some(socket) = socket(caller.shared, fd) else {
         return;
@@ -56,7 +89,10 @@ pub(crate) fn alongside(caller: &Caller<'_>, fd: u64) {
     if socket.class.load(Relaxed) & (class::KIND | class::ALONE) != class::TCP {
         return;
     }
-    decide(caller, socket, &rules(caller.shared), usize::MAX);
+    if socket.peer.load(Relaxed) != 0 {
+        peers::count_write(caller.shared, socket, 0);
+    }
+    judge(caller, socket, u64::MAX);
     // The call may send nothing (an empty file), or may wait; it comes after what is held in any case.
     flush::one(caller.shared, fd, Cause::Write);
 }
@@ -79,15 +115,18 @@ fn takes_along(shared: &Shared, socket: &Socket) {
 
 /// Enters a write into the predictor's memory and asks the policy.
 #[inline(always)]
-fn decide(caller: &Caller<'_>, socket: &Socket, rules: &Rules, length: usize) -> Decision {
+fn decide(caller: &Caller<'_>, socket: &Socket, rules: &Rules, length: usize) -> Outcome {
     let shared = caller.shared;
+    let mark = socket.mark.load(Relaxed);
+    let is_held = mark & (HELD | LEAVING) == HELD;
     let counts = &shared.counts;
     add(&counts.writes, 1);
     if length != usize::MAX {
         add(&counts.octets, length as u64);
     }
-    let mark = socket.mark.load(Relaxed);
-    let is_held = mark & (HELD | LEAVING) == HELD;
+    if is_held {
+        add(&counts.merged, 1);
+    }
     let waits = caller.waits().load(Relaxed);
     let write = Write {
         len: length,
@@ -101,16 +140,15 @@ fn decide(caller: &Caller<'_>, socket: &Socket, rules: &Rules, length: usize) ->
         0 => expected.fresh(rules),
         known => Memory::unpack(known),
     };
-    if is_held {
-        add(&counts.merged, 1);
-    }
     let mut decision = memory.on_write(rules, write);
+    let mut outcome = Outcome::Passes;
     if decision == Decision::Hold
         && rules.policy == Policy::FlushOnBlock
         && !watchdog::may_hold(shared, rules, &memory, write)
     {
         memory.passes_after_all();
         add(&counts.unwatched, 1);
+        outcome = Outcome::Unwatched;
         decision = Decision::Pass;
     }
     if decision == Decision::Hold && is_held {
@@ -128,7 +166,10 @@ fn decide(caller: &Caller<'_>, socket: &Socket, rules: &Rules, length: usize) ->
     socket.memory.store(memory.pack(), Relaxed);
     socket.task.store(caller.task, Relaxed);
     socket.waits.store(waits, Relaxed);
-    decision
+    if decision == Decision::Hold {
+        outcome = Outcome::Held;
+    }
+    outcome
 }
 
 /// Returns the policy in force.

@@ -7,22 +7,23 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::Command;
 
 use libc::pid_t;
-use tinygram_coalesce::Rules;
 
 use crate::layout::Shared;
 use crate::object::Object;
 use crate::plant::{self, Failed};
 use crate::program::Program;
+use crate::shared::Settings;
 use crate::tracee::{Stop, Tracee};
-use crate::watchdog::{Watchdog, has_ended};
+use crate::watchdog::Watchdog;
 
 /// Becomes the program, with the rule in it; returns only why it could not.
 ///
-/// `ended` is called in the keeper when the program has ended, with what was counted.
+/// `ended` is called in the keeper when the program has ended, with what was counted and the
+/// process. Only descriptors that the program does not inherit are still open then.
 ///
 /// # Errors
 /// [`Failed`] if nothing could be put into it (then it was not started), or the kernel's error if the
@@ -31,11 +32,11 @@ pub fn become_program(
     mut command: Command,
     program: &Program,
     object: &Object,
-    rules: &Rules,
-    ended: impl FnOnce(&Shared),
+    settings: &Settings,
+    ended: impl FnOnce(&Shared, &OwnedFd),
 ) -> Failed {
     use std::os::unix::process::CommandExt;
-    match keeper(program, object, rules, ended) {
+    match keeper(program, object, settings, ended) {
         Ok(()) => Failed::Kernel {
             doing: "executing it",
             error: command.exec(),
@@ -48,8 +49,8 @@ pub fn become_program(
 fn keeper(
     program: &Program,
     object: &Object,
-    rules: &Rules,
-    ended: impl FnOnce(&Shared),
+    settings: &Settings,
+    ended: impl FnOnce(&Shared, &OwnedFd),
 ) -> Result<(), Failed> {
     let kernel = |doing| move |error| Failed::Kernel { doing, error };
     let (ready, mut tell) = pipe().map_err(kernel("making a pipe"))?;
@@ -67,9 +68,11 @@ fn keeper(
             // SAFETY: as above.
             match unsafe { libc::fork() } {
                 0 => {
-                    let result = keep(target, &mut tell, program, object, rules, ended);
-                    if let Err(error) = result {
-                        let _ = tell.write_all(error.to_string().as_bytes());
+                    if let Ok(process) = hold_of(target, tell) {
+                        let kept = keep(target, &process, program, object, settings, ended);
+                        if let Err(error) = kept {
+                            eprintln!("tinygram run: the program runs as it is: {error}");
+                        }
                     }
                 }
                 -1 => drop(tell.write_all(b"making a process failed")),
@@ -114,44 +117,43 @@ fn stand_ready(mut ready: File) -> Result<(), Failed> {
     }
 }
 
+/// Takes hold of the process, and tells it so, or why not.
+fn hold_of(target: pid_t, mut tell: File) -> io::Result<OwnedFd> {
+    // SAFETY: no arguments.
+    let own = unsafe { libc::setsid() };
+    tell.write_all(&own.to_ne_bytes())?;
+    let options = libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD;
+    let held = seize(target, options).and_then(|()| pidfd(target));
+    match &held {
+        Ok(_) => tell.write_all(SEIZED.as_bytes())?,
+        Err(error) => tell.write_all(error.to_string().as_bytes())?,
+    }
+    held
+}
+
 /// The keeper's life.
 fn keep(
     target: pid_t,
-    tell: &mut File,
+    process: &OwnedFd,
     program: &Program,
     object: &Object,
-    rules: &Rules,
-    ended: impl FnOnce(&Shared),
+    settings: &Settings,
+    ended: impl FnOnce(&Shared, &OwnedFd),
 ) -> Result<(), Failed> {
-    let kernel = |doing| move |error| Failed::Kernel { doing, error };
-    // SAFETY: no arguments.
-    let own = unsafe { libc::setsid() };
-    tell.write_all(&own.to_ne_bytes())
-        .map_err(kernel("standing ready"))?;
-    let options = libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD;
-    seize(target, options).map_err(kernel("tracing it"))?;
-    let process = pidfd(target).map_err(kernel("tracing it"))?;
-    tell.write_all(SEIZED.as_bytes())
-        .map_err(kernel("standing ready"))?;
     // Whoever reads what the program writes must see its end, not ours.
-    let_go_of_everything_but(&process);
+    let_go_of_what_is_inherited();
     let planted = until_exec(target).and_then(|tracee| {
         let Some(tracee) = tracee else {
             return Ok(None);
         };
-        let planted = plant::plant(&tracee, &process, program, object, rules);
+        let planted = plant::plant(&tracee, process, program, object, settings);
         let _ = Tracee::detach(target, 0);
         planted.map(Some)
     });
-    let shared = match planted {
-        Ok(Some(shared)) => shared,
-        Ok(None) => return Ok(()),
-        // The program runs as it is.
-        Err(error) => return Err(error),
-    };
-    Watchdog::new(&shared, &process, target as u32, rules.watchdog_ns).run();
-    debug_assert!(has_ended(&process));
-    ended(&shared);
+    if let Some(shared) = planted? {
+        Watchdog::new(&shared, process, target as u32, settings.rules.watchdog_ns).run();
+        ended(&shared, process);
+    }
     Ok(())
 }
 
@@ -202,17 +204,26 @@ fn pidfd(pid: pid_t) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
-/// Closes everything but one descriptor and standard error.
-fn let_go_of_everything_but(kept: &OwnedFd) {
-    let kept = kept.as_raw_fd() as u32;
+/// Closes what the program inherits, but for standard error.
+fn let_go_of_what_is_inherited() {
+    let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten();
+    let numbers = open
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    for fd in numbers.collect::<Vec<i32>>() {
+        // SAFETY: asks for the flags of a descriptor, which may be closed already.
+        let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
+        if fd > 2 && flags >= 0 && flags & libc::FD_CLOEXEC == 0 {
+            // SAFETY: nothing in the keeper uses what the program inherits.
+            unsafe { libc::close(fd) };
+        }
+    }
     let nothing = CString::from(c"/dev/null");
-    // SAFETY: closes descriptors that nothing in the keeper uses from here on.
+    // SAFETY: replaces descriptors that nothing in the keeper uses from here on.
     unsafe {
-        let null = libc::open(nothing.as_ptr(), libc::O_RDWR);
+        let null = libc::open(nothing.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         libc::dup2(null, 0);
         libc::dup2(null, 1);
-        libc::syscall(libc::SYS_close_range, 3, kept - 1, 0);
-        libc::syscall(libc::SYS_close_range, kept + 1, u32::MAX, 0);
     }
 }
 

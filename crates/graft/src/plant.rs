@@ -4,12 +4,10 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use tinygram_coalesce::Rules;
-
 use crate::layout::Shared;
 use crate::object::{Cells, Object};
 use crate::program::{Program, Shape};
-use crate::shared::Mapping;
+use crate::shared::{Mapping, Settings};
 use crate::tracee::Tracee;
 
 /// Why nothing was put into a process.
@@ -42,7 +40,7 @@ pub(crate) fn plant(
     pidfd: &OwnedFd,
     program: &Program,
     object: &Object,
-    rules: &Rules,
+    settings: &Settings,
 ) -> Result<Mapping, Failed> {
     let scratch = doing("reading registers", tracee.registers())?.rip;
     let bias = bias(tracee.pid, program)?;
@@ -58,7 +56,7 @@ pub(crate) fn plant(
         }
     }
     let (mapping, shared) = share(tracee, pidfd, scratch)?;
-    mapping.set_up(rules);
+    mapping.set_up(settings, tracee.pid as u32);
     let at = |shape: Shape| {
         let site = program.sites.iter().find(|site| site.shape == shape);
         site.map_or(0, |site| site.address + bias)

@@ -165,13 +165,15 @@ fn charge(shared: &Shared, socket: &Socket, contended: bool) {
     socket.memory.store(memory.pack(), Relaxed);
     // The next write is a new message.
     socket.waits.store(u64::MAX, Relaxed);
-    let counts = &shared.counts;
-    counts.flushes[Cause::Watchdog as usize].fetch_add(1, Relaxed);
-    if goes_over {
-        counts.went_over.fetch_add(1, Relaxed);
-    }
     let held_ns = now_ns(shared).saturating_sub(socket.since_ns.load(Relaxed));
-    counts.longest_hold_ns.fetch_max(held_ns, Relaxed);
+    let place = socket.peer.load(Relaxed) as usize;
+    let peer = shared.peers.get(place.wrapping_sub(1));
+    for counts in [Some(&shared.counts), peer.map(|peer| &peer.counts)] {
+        let Some(counts) = counts else { continue };
+        counts.flushes[Cause::Watchdog as usize].fetch_add(1, Relaxed);
+        counts.went_over.fetch_add(u64::from(goes_over), Relaxed);
+        counts.longest_hold_ns.fetch_max(held_ns, Relaxed);
+    }
 }
 
 /// Sends what is held on a descriptor of the process. The number comes from memory that the program

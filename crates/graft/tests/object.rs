@@ -70,7 +70,8 @@ impl Code {
                     let unseen = inside.iter().filter(|at| !seen.contains_key(*at));
                     work.extend(unseen.map(|at| (*at, depth)));
                 }
-                FlowControl::Return | FlowControl::IndirectBranch => {}
+                // INT3 fills the space between functions.
+                FlowControl::Return | FlowControl::IndirectBranch | FlowControl::Interrupt => {}
                 _ => work.push((next, moved)),
             }
             most = most.max(moved);

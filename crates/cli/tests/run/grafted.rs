@@ -20,7 +20,7 @@ fn built(folder: &Path) -> Option<PathBuf> {
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/go/main.go"))
         .env("CGO_ENABLED", "0")
         .env("GOFLAGS", "")
-        .env("GOCACHE", folder.join("cache"))
+        .env("GOCACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/go"))
         .current_dir(folder)
         .status();
     built
@@ -102,6 +102,137 @@ fn a_go_server_answers_in_one_segment() {
     drop(covered);
     // The first answers teach the predictor; on a busy machine the watchdog sends some in two.
     assert!(after < 1.5, "{after} segments an answer under run");
+}
+
+/// Runs the server with these options, asks it over one connection, ends it, and returns the address
+/// and what `--stats=json` showed.
+fn counted(program: &Path, options: &[&str]) -> (String, serde_json::Value) {
+    let shown = program.with_extension("json");
+    let _ = std::fs::remove_file(&shown);
+    let mut command = tinygram();
+    command.args(["run", "--stats=json", "--stats-to"]);
+    command.arg(&shown).args(options).arg("--").arg(program);
+    let (mut server, address) = started(command);
+    segments_per_answer(&address);
+    // The server closes the connection.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    // SAFETY: a process of this test's.
+    unsafe { libc::kill(server.0.id() as i32, libc::SIGTERM) };
+    server.0.wait().unwrap();
+    for _ in 0..100 {
+        if let Ok(text) = std::fs::read_to_string(&shown) {
+            return (address, serde_json::from_str(&text).unwrap());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("no statistics");
+}
+
+#[test]
+fn what_was_done_in_a_go_program_is_counted_by_remote_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = built(folder.path()) else {
+        eprintln!("skipped: there is no Go here");
+        return;
+    };
+    let (address, shown) = counted(&program, &[]);
+    let port: u64 = address.rsplit(':').next().unwrap().parse().unwrap();
+    assert_eq!(shown["policy"], "flush-on-block");
+    assert_eq!(shown["signal"], libc::SIGTERM, "{shown:#}");
+    let peers = shown["counts"]["peers"].as_array().unwrap();
+    let [peer] = &peers[..] else {
+        panic!("{shown:#}")
+    };
+    assert_eq!(peer["remote"], "127.0.0.1");
+    assert_eq!(peer["service_port"], port);
+    assert_eq!(peer["accepted"], true);
+    let number = |name: &str| peer[name].as_u64().unwrap();
+    assert_eq!(number("writes"), u64::from(ANSWERS * PIECES));
+    assert_eq!(number("connections"), 1);
+    assert_eq!(number("connections_ended_unseen"), 0);
+    // One segment an answer, but for the first and what the watchdog rescued.
+    let sent = number("segments_sent");
+    assert!(
+        sent >= ANSWERS.into() && sent < u64::from(ANSWERS) * 3 / 2,
+        "{sent}"
+    );
+    let saved = number("writes") - sent;
+    let merged = number("writes_merged");
+    assert!(
+        merged.abs_diff(saved) <= saved / 10,
+        "{merged} merged, {saved} saved"
+    );
+    assert!(peer.get("stalls").is_none(), "not measured: {peer:#}");
+}
+
+#[test]
+fn policies_and_filters_hold_for_a_go_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = built(folder.path()) else {
+        eprintln!("skipped: there is no Go here");
+        return;
+    };
+    let peer = |options: &[&str]| {
+        let (_, shown) = counted(&program, options);
+        shown["counts"]["peers"][0].clone()
+    };
+    let all = u64::from(ANSWERS * PIECES);
+    // Passed through, and nothing is said of it.
+    assert!(peer(&["--only", "10.0.0.0/8"]).is_null());
+    assert!(peer(&["--only", "1"]).is_null());
+    let covered = peer(&["--only", "10.0.0.0/8", "--only", "127.0.0.0/8"]);
+    assert!(
+        covered["writes_merged"].as_u64() > Some(all / 2),
+        "{covered:#}"
+    );
+    let nodelay = peer(&["--policy", "nodelay"]);
+    assert_eq!(nodelay["writes_held"], 0);
+    assert_eq!(nodelay["segments_sent"], all);
+    let observed = peer(&["--policy", "observe"]);
+    assert_eq!(observed["segments_sent"], all);
+    assert!(
+        observed["writes_held"].as_u64() > Some(all / 2),
+        "{observed:#}"
+    );
+}
+
+#[test]
+fn a_go_program_is_switched_and_shown_while_it_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = built(folder.path()) else {
+        eprintln!("skipped: there is no Go here");
+        return;
+    };
+    let mut command = tinygram();
+    command
+        .args(["run", "--policy", "nodelay", "--"])
+        .arg(&program);
+    let (server, address) = started(command);
+    let pid = server.0.id().to_string();
+    assert!(segments_per_answer(&address) > 6.0);
+    let said = |arguments: &[&str]| {
+        let output = tinygram().args(arguments).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        text
+    };
+    let switched = said(&["run", "--switch", &pid, "--policy", "flush-on-block"]);
+    assert!(
+        switched.contains("nodelay -> flush-on-block (0 writes held"),
+        "{switched}"
+    );
+    assert!(segments_per_answer(&address) < 1.5);
+    let open = TcpStream::connect(&address).unwrap();
+    let port = address.rsplit(':').next().unwrap();
+    let shown = said(&["ps", port]);
+    assert!(shown.contains("flush-on-block held "), "{shown}");
+    drop(open);
+    let switched = said(&["run", "--switch", &pid, "--policy", "nodelay"]);
+    assert!(
+        switched.contains("flush-on-block -> nodelay ("),
+        "{switched}"
+    );
+    assert!(segments_per_answer(&address) > 6.0);
 }
 
 #[test]

@@ -123,30 +123,20 @@ impl Counted {
                 watchdog_rescues: get(&row.flushes[Cause::Watchdog as usize]),
                 went_over_to_nodelay: get(&row.went_over),
                 answers_in_several_writes: get(&row.in_several),
-                stalls: get(&row.stalls),
-                stalled_ms: get(&row.stalled_ns) as f64 / 1e6,
-                longest_stall_ms: get(&row.longest_stall_ns) as f64 / 1e6,
+                waited: Some(Waited {
+                    stalls: get(&row.stalls),
+                    stalled_ms: get(&row.stalled_ns) as f64 / 1e6,
+                    longest_stall_ms: get(&row.longest_stall_ns) as f64 / 1e6,
+                }),
                 awaited: get(&row.awaited),
                 awaited_ms: get(&row.awaited_ns) as f64 / 1e6,
                 awaited_briefly: get(&row.awaited_briefly),
                 unawaited: get(&row.unawaited),
                 process: (row.process.load(Relaxed), row.name()),
             };
-            // Two threads may have opened an account for one peer at the same instant.
-            let known = counts.peers.iter_mut().find(|known| {
-                (&known.remote, known.service_port, known.accepted)
-                    == (&fresh.remote, fresh.service_port, fresh.accepted)
-            });
-            match known {
-                Some(known) => known.add(&fresh),
-                None => counts.peers.push(fresh),
-            }
+            counts.enter(fresh);
         }
-        counts.peers.sort_by(|a, b| {
-            b.writes
-                .cmp(&a.writes)
-                .then_with(|| a.remote.cmp(&b.remote))
-        });
+        counts.sort();
         counts
     }
 }
@@ -176,67 +166,74 @@ fn in_words_why(why: Why) -> &'static str {
 #[derive(Debug, Serialize)]
 pub(crate) struct Counts {
     /// Processes the library was loaded into.
-    processes: u64,
+    pub(super) processes: u64,
     /// Connections to addresses beyond the page's rows.
-    unlisted_connections: u64,
+    pub(super) unlisted_connections: u64,
     /// Covered processes that still ran when the program ended.
-    processes_still_running: usize,
+    pub(super) processes_still_running: usize,
     /// Programs that covered ones executed and into which the library was not loaded.
-    programs_not_covered: Vec<Escaped>,
+    pub(super) programs_not_covered: Vec<Escaped>,
     /// Under observe: the lines that made the writes that waited; some may be missing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    stall_sites: Option<Vec<StallSite>>,
-    peers: Vec<Peer>,
+    pub(super) stall_sites: Option<Vec<StallSite>>,
+    pub(super) peers: Vec<Peer>,
 }
 
 #[derive(Debug, Serialize)]
-struct Escaped {
-    name: String,
-    reason: &'static str,
-    times: u64,
+pub(super) struct Escaped {
+    pub(super) name: String,
+    pub(super) reason: &'static str,
+    pub(super) times: u64,
 }
 
-#[derive(Debug, Serialize)]
-struct Peer {
-    remote: String,
-    service_port: u16,
-    accepted: bool,
-    connections: u64,
-    connections_ended_unseen: u64,
-    writes: u64,
-    bytes: u64,
-    writes_held: u64,
-    writes_merged: u64,
-    /// Writes that were to be held but passed, because the watchdog rested and was not worth
-    /// waking.
-    writes_unwatched: u64,
-    segments_sent: u64,
-    flushes: BTreeMap<&'static str, u64>,
-    longest_hold_us: f64,
-    watchdog_rescues: u64,
-    /// Connections that switched to `NODELAY`, because they were rescued too often.
-    went_over_to_nodelay: u64,
-    /// On connections for which the program did not set `TCP_NODELAY`.
-    answers_in_several_writes: u64,
-    /// Under observe: writes that waited for an acknowledgment.
+/// Under observe: writes that waited for an acknowledgment.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Waited {
     stalls: u64,
     stalled_ms: f64,
     longest_stall_ms: f64,
-    /// Those of `stalls` during which the program waited for its peer; `guard` shows them.
+}
+
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Peer {
+    pub(super) remote: String,
+    pub(super) service_port: u16,
+    pub(super) accepted: bool,
+    pub(super) connections: u64,
+    pub(super) connections_ended_unseen: u64,
+    pub(super) writes: u64,
+    pub(super) bytes: u64,
+    pub(super) writes_held: u64,
+    pub(super) writes_merged: u64,
+    /// Writes that were to be held but passed, because the watchdog rested and was not worth
+    /// waking.
+    pub(super) writes_unwatched: u64,
+    pub(super) segments_sent: u64,
+    pub(super) flushes: BTreeMap<&'static str, u64>,
+    pub(super) longest_hold_us: f64,
+    pub(super) watchdog_rescues: u64,
+    /// Connections that switched to `NODELAY`, because they were rescued too often.
+    pub(super) went_over_to_nodelay: u64,
+    /// On connections for which the program did not set `TCP_NODELAY`.
+    pub(super) answers_in_several_writes: u64,
+    /// `None` where it is not measured.
+    #[serde(flatten)]
+    pub(super) waited: Option<Waited>,
+    /// Those of `waited` during which the program waited for its peer; `guard` shows them.
     #[serde(skip)]
-    awaited: u64,
+    pub(super) awaited: u64,
     #[serde(skip)]
-    awaited_ms: f64,
+    pub(super) awaited_ms: f64,
     /// As `awaited`, but for less time than a receiver's timer takes.
     #[serde(skip)]
-    awaited_briefly: u64,
+    pub(super) awaited_briefly: u64,
     /// Under observe: writes that waited while their thread slept and the program did not wait for
     /// its peer.
     #[serde(skip)]
-    unawaited: u64,
+    pub(super) unawaited: u64,
     /// The process that made the last awaited write.
     #[serde(skip)]
-    process: (u32, String),
+    pub(super) process: (u32, String),
 }
 
 /// Writes to a remote address that waited for an acknowledgment while the program waited for its
@@ -257,6 +254,41 @@ pub(crate) struct Awaited {
 }
 
 impl Counts {
+    /// Enters what was counted of a remote address.
+    pub(super) fn enter(&mut self, fresh: Peer) {
+        // Two threads may have opened an account for one peer at the same instant.
+        let known = self.peers.iter_mut().find(|known| {
+            (&known.remote, known.service_port, known.accepted)
+                == (&fresh.remote, fresh.service_port, fresh.accepted)
+        });
+        match known {
+            Some(known) => known.add(&fresh),
+            None => self.peers.push(fresh),
+        }
+    }
+
+    /// Puts the remote addresses with the most writes first.
+    pub(super) fn sort(&mut self) {
+        self.peers.sort_by(|a, b| {
+            b.writes
+                .cmp(&a.writes)
+                .then_with(|| a.remote.cmp(&b.remote))
+        });
+    }
+
+    /// Returns the writes that waited for an acknowledgment; `None` where it is not measured.
+    fn waited(&self) -> Option<Waited> {
+        if self.peers.iter().any(|peer| peer.waited.is_none()) {
+            return None;
+        }
+        let all = self.peers.iter().flat_map(|peer| &peer.waited);
+        Some(all.fold(Waited::default(), |sum, one| Waited {
+            stalls: sum.stalls + one.stalls,
+            stalled_ms: sum.stalled_ms + one.stalled_ms,
+            longest_stall_ms: sum.longest_stall_ms.max(one.longest_stall_ms),
+        }))
+    }
+
     /// Returns the lines of a process whose writes waited, those with the most waits first.
     pub(crate) fn sites_of(&self, process: u32) -> impl Iterator<Item = &CallSite> {
         let sites = self.stall_sites.iter().flatten();
@@ -325,9 +357,11 @@ impl Peer {
         self.watchdog_rescues += other.watchdog_rescues;
         self.went_over_to_nodelay += other.went_over_to_nodelay;
         self.answers_in_several_writes += other.answers_in_several_writes;
-        self.stalls += other.stalls;
-        self.stalled_ms += other.stalled_ms;
-        self.longest_stall_ms = self.longest_stall_ms.max(other.longest_stall_ms);
+        if let (Some(own), Some(more)) = (&mut self.waited, &other.waited) {
+            own.stalls += more.stalls;
+            own.stalled_ms += more.stalled_ms;
+            own.longest_stall_ms = own.longest_stall_ms.max(more.longest_stall_ms);
+        }
         self.awaited += other.awaited;
         self.awaited_ms += other.awaited_ms;
         self.awaited_briefly += other.awaited_briefly;
@@ -433,17 +467,16 @@ pub(crate) fn text(settings: &Settings<'_>, counts: &Counts) -> String {
 }
 
 fn causes(counts: &Counts) -> String {
-    let total = |name| {
-        counts
-            .peers
-            .iter()
-            .map(|peer| peer.flushes.get(name).copied().unwrap_or(0))
-            .sum::<u64>()
-    };
-    let parts: Vec<_> = Cause::ALL
+    let mut totals = BTreeMap::new();
+    for (name, count) in counts.peers.iter().flat_map(|peer| &peer.flushes) {
+        *totals.entry(*name).or_insert(0) += count;
+    }
+    let mut parts: Vec<_> = totals.into_iter().filter(|(_, count)| *count > 0).collect();
+    // In the order of the library's list; causes that only other programs know come last.
+    let place = |name| Cause::ALL.iter().position(|(_, known)| *known == name);
+    parts.sort_by_key(|(name, _)| place(*name).unwrap_or(usize::MAX));
+    let parts: Vec<_> = parts
         .iter()
-        .map(|(_, name)| (*name, total(*name)))
-        .filter(|(_, count)| *count > 0)
         .map(|(name, count)| format!("{name} {count}"))
         .collect();
     if parts.is_empty() {
@@ -460,24 +493,14 @@ fn in_words(settings: &Settings<'_>, counts: &Counts) -> Vec<String> {
     let (writes, merged) = (sum(|peer| peer.writes), sum(|peer| peer.writes_merged));
     let mut lines = Vec::new();
     if settings.rules.policy == Policy::Observe {
-        let stalls = sum(|peer| peer.stalls);
-        if stalls > 0 {
-            let total_ms: f64 = counts.peers.iter().map(|peer| peer.stalled_ms).sum();
-            let longest_ms = counts
-                .peers
-                .iter()
-                .fold(0.0, |most: f64, peer| most.max(peer.longest_stall_ms));
-            lines.push(format!(
-                "{} waited {:.0} ms for an acknowledgment (the longest {longest_ms:.0} ms); NODELAY alone cures that",
-                of(stalls, "write"),
-                total_ms / stalls as f64,
-            ));
-            lines.extend(written_by(counts, stalls));
-        } else {
-            lines.push(
-                "no write waited for an acknowledgment; NODELAY would change nothing".to_owned(),
-            );
-        }
+        lines.extend(match counts.waited() {
+            None => vec![
+                "whether writes waited for an acknowledgment is not measured inside this program; \
+                 tinygram watch tells"
+                    .to_owned(),
+            ],
+            Some(waited) => in_words_waited(&waited, counts),
+        });
         lines.push(if merged > 0 {
             format!("holding (flush-on-block) would save {merged} of the {writes} segments that NODELAY sends")
         } else {
@@ -501,6 +524,24 @@ fn in_words(settings: &Settings<'_>, counts: &Counts) -> Vec<String> {
             if over == 1 { "1 connection went".to_owned() } else { format!("{over} times a connection went") }
         ));
     }
+    lines
+}
+
+/// Returns what the waits for acknowledgments cost.
+fn in_words_waited(waited: &Waited, counts: &Counts) -> Vec<String> {
+    let stalls = waited.stalls;
+    if stalls == 0 {
+        return vec![
+            "no write waited for an acknowledgment; NODELAY would change nothing".to_owned(),
+        ];
+    }
+    let mut lines = vec![format!(
+        "{} waited {:.0} ms for an acknowledgment (the longest {:.0} ms); NODELAY alone cures that",
+        of(stalls, "write"),
+        waited.stalled_ms / stalls as f64,
+        waited.longest_stall_ms,
+    )];
+    lines.extend(written_by(counts, stalls));
     lines
 }
 

@@ -100,7 +100,7 @@ fn wait(page: &'static Page, program: OwnedFd) -> Option<End> {
 
 /// Returns how a process ended that was not our child (`PIDFD_GET_INFO`, Linux 6.15). The kernel
 /// knows it once the parent has waited for the process, which gets some time to do so.
-fn end_of(program: &OwnedFd) -> End {
+pub(super) fn end_of(program: &OwnedFd) -> End {
     for _ in 0..100 {
         let mut info = Info {
             mask: INFO_EXIT,
