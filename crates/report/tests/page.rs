@@ -63,6 +63,35 @@ fn every_article_can_be_reached_and_says_what_it_counts() {
 }
 
 #[test]
+fn many_articles_are_folded_each_behind_its_heading_and_few_are_not() {
+    let of = |count: usize| {
+        let article = |at: usize| {
+            Section::Article(Article {
+                id: format!("unit-{at}"),
+                title: format!("Unit {at}"),
+                ..Article::default()
+            })
+        };
+        let sections = (1..=count).map(article).collect();
+        Page {
+            sections,
+            ..Page::default()
+        }
+        .to_html()
+    };
+    let (few, many) = (of(12), of(13));
+    assert!(!few.contains("<details class=\"unit\">") && few.contains("<main>"));
+    assert_eq!(many.matches("<details class=\"unit\">").count(), 13);
+    assert!(many.contains(
+        "<article id=\"unit-13\">\n<details class=\"unit\">\n<summary>\n<h3>Unit 13</h3>"
+    ));
+    assert!(
+        many.contains("<main class=\"long\">"),
+        "for the style of the margin"
+    );
+}
+
+#[test]
 fn a_page_without_articles_has_no_navigation() {
     assert!(!Page::default().to_html().contains("<nav"));
 }

@@ -248,6 +248,11 @@ impl Mark {
         matches!(self, Self::Bars)
     }
 
+    /// Returns whether it connects its points.
+    const fn is_line(self) -> bool {
+        matches!(self, Self::Line | Self::Dashed | Self::Steps)
+    }
+
     /// Returns whether each point has an end on the horizontal axis.
     const fn is_wide(self) -> bool {
         matches!(self, Self::Spans | Self::Outlines | Self::Threads)

@@ -61,7 +61,10 @@ impl Chart {
             plane.draw_series([Rectangle::new(corners, colour.filled())])?;
         }
         self.draw_lines(area, &mut plane, &extent)?;
-        for (at, series) in self.series.iter().enumerate() {
+        // Lines lie beneath marks, which would be hidden behind them.
+        let mut order: Vec<_> = self.series.iter().enumerate().collect();
+        order.sort_by_key(|(_, it)| (!it.mark.is_line(), it.tone != Tone::Plain));
+        for (at, series) in order {
             draw_series(&mut plane, series, colour(series.tone, at))?;
         }
         area.present()?;
@@ -168,8 +171,13 @@ fn draw_series(plane: &mut Plane<'_, '_>, series: &Series, colour: RGBColor) -> 
             plane.draw_series(places().map(stroke))?;
         }
         Mark::Bars => {
+            // One that matters is seen beside a line at the same place.
+            let wide = if series.tone == Tone::Plain { 3 } else { 5 };
             let bar = |it: &super::Point| {
-                PathElement::new(vec![(it.x, it.y), (it.x, it.end)], colour.stroke_width(3))
+                PathElement::new(
+                    vec![(it.x, it.y), (it.x, it.end)],
+                    colour.stroke_width(wide),
+                )
             };
             plane.draw_series(series.points.iter().map(bar))?;
         }
@@ -387,5 +395,24 @@ mod tests {
         let svg = chart.to_svg();
         assert!(svg.matches("<rect").count() > without.matches("<rect").count());
         assert!(svg.contains("01:00:00.100"), "{svg}");
+    }
+
+    #[test]
+    fn a_line_hides_no_mark_and_what_has_a_tone_lies_on_top() {
+        let bar = Point::at(1.0, 0.0).to(2.0);
+        let steps = vec![Point::at(0.0, 0.0), Point::at(1.0, 2.0)];
+        let held = Series::new("held", Mark::Bars, vec![bar.clone()]).toned(Tone::Bad);
+        let data = Series::new("data", Mark::Bars, vec![bar]);
+        let acked = Series::new("acknowledged", Mark::Steps, steps);
+        let svg = Chart {
+            series: vec![held, data, acked],
+            ..Chart::default()
+        }
+        .to_svg();
+        let place = |drawn: &str| svg.find(drawn).expect(drawn);
+        let held = place("stroke=\"#B3261E\" stroke-width=\"5\"");
+        let data = place("stroke=\"#C44E0A\" stroke-width=\"3\"");
+        let acked = place("stroke=\"#1C2028\" stroke-width=\"2\"");
+        assert!(acked < data && data < held, "{svg}");
     }
 }

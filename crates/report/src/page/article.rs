@@ -51,16 +51,49 @@ impl Part {
 
 impl Article {
     pub(super) fn to_html(&self, level: Level) -> String {
-        let body = self.sections.iter().map(|it| it.to_html(level.below()));
-        format!(
-            "<article id=\"{}\">\n{}<p class=\"lead\">{}</p>\n{}{}</article>\n",
-            escaped(&self.id),
+        self.around(&format!(
+            "{}{}{}{}",
             level.heading(&escaped(&self.title)),
-            escaped(&self.lead),
+            self.lead(),
             badges(&self.badges),
-            body.collect::<String>()
+            self.body(level)
+        ))
+    }
+
+    /// Returns it behind its heading and its counts, which unfold it.
+    pub(super) fn folded(&self, level: Level) -> String {
+        self.around(&format!(
+            "<details class=\"unit\">\n<summary>\n{}{}</summary>\n{}{}</details>\n",
+            level.heading(&escaped(&self.title)),
+            badges(&self.badges),
+            self.lead(),
+            self.body(level)
+        ))
+    }
+
+    fn around(&self, inside: &str) -> String {
+        format!(
+            "<article id=\"{}\">\n{inside}</article>\n",
+            escaped(&self.id)
         )
     }
+
+    fn lead(&self) -> String {
+        format!("<p class=\"lead\">{}</p>\n", escaped(&self.lead))
+    }
+
+    fn body(&self, level: Level) -> String {
+        let each = self.sections.iter().map(|it| it.to_html(level.below()));
+        each.collect()
+    }
+}
+
+/// Returns whether the articles are so many that each is folded and the contents stand in the margin.
+pub(super) fn are_many(sections: &[Section]) -> bool {
+    let articles = sections
+        .iter()
+        .filter(|it| matches!(it, Section::Article(_)));
+    articles.count() > UNFOLDED
 }
 
 /// Returns links to all articles, chapter by chapter; nothing if there are none.
@@ -117,3 +150,6 @@ fn badges(badges: &[Badge]) -> String {
     });
     format!("<ul class=\"badges\">{}</ul>\n", each.collect::<String>())
 }
+
+/// The most articles that are shown unfolded.
+const UNFOLDED: usize = 12;

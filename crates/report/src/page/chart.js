@@ -287,7 +287,7 @@ class Chart {
     pen.rect(left, top, width, height);
     pen.clip();
     this.drawAreas(pen, colour);
-    for (const series of this.shown) {
+    for (const series of inDrawingOrder(this.shown)) {
       pen.strokeStyle = this.colourOf(series, colour);
       pen.fillStyle = pen.strokeStyle;
       drawSeries(pen, view, series, this.cell);

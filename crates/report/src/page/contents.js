@@ -18,5 +18,32 @@ for (const nav of document.querySelectorAll("nav")) {
     count.textContent = words.length ? `${kept.filter(Boolean).length} of ${kept.length}` : "";
   };
   field.addEventListener("input", filter);
-  nav.prepend(element("label", { class: "filter" }, "Show only what has ", field, count));
+  const label = element("label", { class: "filter" }, "Show only what has ", field, count);
+  nav.prepend(label);
+  if (document.querySelector(".unit")) label.after(foldingButton());
 }
+
+/** Opens all articles, or closes them. */
+function foldingButton() {
+  const button = element("button", { type: "button", class: "fold" }, "Open everything");
+  button.addEventListener("click", () => {
+    const units = [...document.querySelectorAll(".unit")];
+    const open = !units.every((unit) => unit.open);
+    for (const unit of units) unit.open = open;
+    button.textContent = open ? "Close everything" : "Open everything";
+  });
+  return button;
+}
+
+/** Unfolds the article that a link names. */
+function unfoldNamed() {
+  const named = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const unit = named && (named.closest(".unit") ?? named.querySelector(":scope > .unit"));
+  if (unit) unit.open = true;
+}
+
+addEventListener("hashchange", unfoldNamed);
+// A link to where the reader already is changes nothing, and still means the article.
+addEventListener("click", (event) => event.target.closest?.('a[href^="#"]') && setTimeout(unfoldNamed));
+addEventListener("beforeprint", () => document.querySelectorAll(".unit").forEach((unit) => (unit.open = true)));
+unfoldNamed();

@@ -30,10 +30,16 @@ function isSeen(view, mark, point) {
   return view.sees(point);
 }
 
+/** Lines lie beneath marks, which would be hidden behind them; what has a tone of its own is drawn last. */
+function inDrawingOrder(shown) {
+  const height = ({ mark, tone }) => (LINES.includes(mark) ? 0 : tone === "plain" ? 1 : 2);
+  return [...shown].sort((a, b) => height(a) - height(b));
+}
+
 function drawSeries(pen, view, series, cell) {
   const { mark, points, which } = series;
   if (LINES.includes(mark)) return drawLine(pen, points.map((point) => placeOf(view, mark, point)), mark);
-  const size = sizeOf(view, mark, cell);
+  const size = { ...sizeOf(view, mark, cell), tone: series.tone };
   pen.globalAlpha = ["dots", "hollow"].includes(mark) ? 0.75 : 1;
   for (const point of points) {
     if (isSeen(view, mark, point)) drawMark(pen, placeOf(view, mark, point), mark, size, which);
@@ -61,7 +67,7 @@ function sizeOf(view, mark, cell) {
   return { wide: Math.min(wide, 40) * 0.86, high: Math.min(high, 40) * 0.86 };
 }
 
-function drawMark(pen, { px, py, qx, qy }, mark, { wide, high }, which) {
+function drawMark(pen, { px, py, qx, qy }, mark, { wide, high, tone = "plain" }, which) {
   pen.lineWidth = 1.4;
   pen.beginPath();
   const draw = {
@@ -94,7 +100,8 @@ function drawMark(pen, { px, py, qx, qy }, mark, { wide, high }, which) {
       pen.fillRect(px - wide / 2, py - high / 2, wide, high);
     },
     bars() {
-      pen.lineWidth = 3;
+      // One that matters is seen beside a line at the same place.
+      pen.lineWidth = tone === "plain" ? 3 : 5;
       pen.moveTo(px, py);
       pen.lineTo(qx, qy);
       pen.stroke();

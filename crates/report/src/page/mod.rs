@@ -86,10 +86,15 @@ impl Page {
         let is_verdict = |it: &&Section| matches!(it, Section::Verdict(_));
         let first = self.sections.iter().take_while(is_verdict).count();
         let (verdict, rest) = self.sections.split_at(first);
+        let is_long = article::are_many(&self.sections);
         let html = |sections: &[Section]| -> String {
-            let each = sections.iter().map(|it| it.to_html(Level::PAGE));
+            let each = sections.iter().map(|it| match it {
+                Section::Article(article) if is_long => article.folded(Level::PAGE.below()),
+                section => section.to_html(Level::PAGE),
+            });
             each.collect()
         };
+        let class = if is_long { " class=\"long\"" } else { "" };
         let (verdict, body) = (html(verdict), html(rest));
         let origin = match self.origin.as_str() {
             "" => String::new(),
@@ -102,7 +107,7 @@ impl Page {
              style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
              <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n\
-             </head>\n<body>\n<a class=\"skip\" href=\"#results\">Skip to the results</a>\n<main>\n<header>\n\
+             </head>\n<body>\n<a class=\"skip\" href=\"#results\">Skip to the results</a>\n<main{class}>\n<header>\n\
              <h1>{title}</h1>\n<p class=\"lead\">{lead}</p>\n{verdict}</header>\n{navigation}\
              <div id=\"results\" tabindex=\"-1\">\n{body}</div>\n{origin}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
         )
