@@ -49,11 +49,13 @@ fn tables(
     sources: Vec<(String, Py<PyAny>)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Answer> {
+    let names = sources.iter().map(|(name, _)| name.as_str());
+    let own = Own::of(&typed, names);
     let given: Vec<_> = sources
         .into_iter()
         .map(|(name, source)| given(py, name, source))
         .collect();
-    listened_to(py, progress, move |listener| {
+    listened_to(py, progress, own, move |listener| {
         embedded::tables(&typed, given, listener)
     })
 }
@@ -68,8 +70,9 @@ fn responses(
     source: Py<PyAny>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Answer> {
+    let own = Own::of(&[], [log.as_str()]);
     let given: Given = given(py, log, source);
-    listened_to(py, progress, move |listener| {
+    listened_to(py, progress, own, move |listener| {
         embedded::responses(given, offset, listener)
     })
 }
@@ -83,6 +86,8 @@ fn prevalence_of(
     counted: Vec<(String, String, u64, i64)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Answer> {
+    let names = counted.iter().map(|(log, ..)| log.as_str());
+    let own = Own::of(&typed, names);
     let counted = counted.into_iter().map(|(log, what, bytes, count)| Counted {
         log,
         what,
@@ -90,7 +95,7 @@ fn prevalence_of(
         count,
     });
     let counted: Vec<_> = counted.collect();
-    listened_to(py, progress, move |listener| {
+    listened_to(py, progress, own, move |listener| {
         embedded::prevalence_of(&typed, &counted, listener)
     })
 }
@@ -121,6 +126,7 @@ fn main(typed: Vec<std::ffi::OsString>) -> u8 {
 fn listened_to(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
+    own: Own,
     work: impl FnOnce(Arc<dyn Listener>) -> Result<Vec<Rows>, Error> + Send + 'static,
 ) -> PyResult<Answer> {
     let heard = Arc::new(Heard::default());
@@ -147,7 +153,7 @@ fn listened_to(
                 let named = rows.into_iter().map(|rows| (rows.table().name, Table::of(&rows)));
                 return Ok((named.collect(), heard.remarks()));
             }
-            Ok(Err(error)) => return Err(exception(error)),
+            Ok(Err(error)) => return Err(exception(error, &own)),
             Err(RecvTimeoutError::Timeout) => {
                 let told = py.check_signals().and_then(|()| heard.report(py, progress.as_ref()));
                 if let Err(wanted) = told {
@@ -167,16 +173,44 @@ fn listened_to(
 }
 
 /// The command line's words, under the type that Python has for them. They speak of arguments.
-fn exception(error: Error) -> PyErr {
+fn exception(error: Error, own: &Own) -> PyErr {
     use std::io::ErrorKind;
     match error {
-        Error::Input(line) => PyValueError::new_err(of_arguments(&line)),
+        Error::Input(line) => PyValueError::new_err(own.of_arguments(&line)),
         Error::Io(line, error) => match error.kind() {
             ErrorKind::NotFound => PyFileNotFoundError::new_err(line),
             ErrorKind::PermissionDenied => PyPermissionError::new_err(line),
             _ => PyOSError::new_err(line),
         },
         Error::CalledOff => PyRuntimeError::new_err("called off"),
+    }
+}
+
+/// What the caller wrote: file names and values. They stay as they are, whatever they look like.
+struct Own(Vec<String>);
+
+impl Own {
+    /// Gathers what is no flag in what is typed, and the names of sources.
+    fn of<'a>(typed: &'a [String], names: impl IntoIterator<Item = &'a str>) -> Self {
+        let words = typed.iter().filter_map(|word| match word.strip_prefix("--") {
+            Some(flag) => flag.split_once('=').map(|(_, value)| value),
+            None => Some(word.as_str()),
+        });
+        let own = words.chain(names).filter(|it| it.contains("--"));
+        Self(own.map(str::to_owned).collect())
+    }
+
+    /// Returns a line about flags as one about arguments.
+    fn of_arguments(&self, line: &str) -> String {
+        let first = self.0.iter().filter_map(|own| Some((line.find(own.as_str())?, own)));
+        // Of those that begin at one place the longest.
+        match first.min_by_key(|(at, own)| (*at, std::cmp::Reverse(own.len()))) {
+            Some((at, own)) => {
+                let rest = self.of_arguments(&line[at + own.len()..]);
+                of_arguments(&line[..at]) + own + &rest
+            }
+            None => of_arguments(line),
+        }
     }
 }
 

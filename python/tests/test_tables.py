@@ -165,6 +165,14 @@ def test_errors_speak_of_arguments():
         assert word in str(raised.value) and "--" not in str(raised.value), raised.value
 
 
+def test_errors_leave_file_names_as_they_are(tmp_path):
+    path = tmp_path / "of --host and --from.pcap"
+    path.write_bytes(b"no capture at all")
+    for ask in (lambda: tinygram.diagnose(path), lambda: tinygram.diagnose(b"no capture at all", name=path.name)):
+        with pytest.raises(ValueError, match="of --host and --from.pcap"):
+            ask()
+
+
 def test_docs_give_the_shapes_that_tables_have():
     for name in ("findings", "connections", "ruled_out", "verdict"):
         columns = len(_native.empty(name).column_names)
