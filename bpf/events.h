@@ -182,7 +182,7 @@ struct late {
 /* A receiver's timer of delayed acknowledgments has expired. */
 struct delayed_ack {
 	u32 what;
-	u32 unread;   /* octets that had arrived and that the program had not read */
+	u32 unread;   /* octets that the program could have read and had not */
 	struct ends ends;
 	u64 at_ns;
 };

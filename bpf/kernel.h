@@ -70,6 +70,7 @@ enum {
 	PACING_NEEDED = 1,
 	PENDING_LOSS_PROBE = 5,
 	FLAG_FIN = 1,
+	WAITER_WOKEN = 2, /* WQ_FLAG_WOKEN */
 	TRUESIZE_PURE_ACK = 2, /* skb_set_tcp_pure_ack() */
 };
 
@@ -116,8 +117,28 @@ struct rb_root {
 	struct rb_node *rb_node;
 } KERNEL;
 
+struct list_head {
+	struct list_head *next;
+} KERNEL;
+
+struct wait_queue_head {
+	struct list_head head;
+} KERNEL;
+
+struct wait_queue_entry {
+	u32 flags;
+	void *func;
+	struct list_head entry;
+} KERNEL;
+
+struct socket_wq {
+	struct wait_queue_head wait;
+} KERNEL;
+
 struct sock {
 	struct sock_common __sk_common;
+	struct socket_wq *sk_wq; /* who waits for the socket */
+	s32 sk_rcvlowat;         /* fewer octets wake no reader */
 	struct bpf_local_storage *sk_bpf_storage;
 	struct sk_buff_head sk_write_queue; /* what has not been sent */
 	struct rb_root tcp_rtx_queue;       /* what has, and is not acknowledged, by segment */

@@ -23,6 +23,7 @@ const volatile u8 tree_only = 0;  /* only processes in the tree, and whether the
 const volatile u32 most_stacks = 0;  /* stacks taken each second and processor; of sockets never held before whose process is known, an eighth */
 
 const volatile u64 delack_timer = 0;  /* the address of tcp_delack_timer(); 0: it is not known */
+const volatile u64 socket_waiter = 0; /* the address of woken_wake_function(); 0: it is not known */
 const volatile u8 by_connection = 0;  /* what is seen is counted for each connection, and not only in all */
 
 struct totals totals[MOST_PROCESSORS];
@@ -972,6 +973,50 @@ int thread_sleeps(u64 *context)
 	bpf_probe_read_kernel(&value, sizeof value, &(sk)->field); \
 	value; })
 
+enum { MOST_WAITERS = 8 };
+
+/* Whether a thread sleeps in a read of the socket and was not woken: it asked for more than has arrived. */
+INLINE int awaits_more(struct sock *sk)
+{
+	struct wait_queue_entry *none = 0;
+	struct socket_wq *queue = GET(sk, sk_wq);
+	struct list_head *head, *link;
+	u32 at = FIELD_INFO(none->entry, 0 /* byte offset */);
+
+	if (!queue || !socket_waiter)
+		return 0;
+	head = (void *)queue + FIELD_INFO(((struct socket_wq *)0)->wait, 0)
+	     + FIELD_INFO(((struct wait_queue_head *)0)->head, 0);
+	link = head;
+	for (int i = 0; i < MOST_WAITERS; i++) {
+		struct wait_queue_entry *waiter;
+		void *wakes = 0;
+		u32 flags = 0;
+
+		bpf_probe_read_kernel(&link, sizeof link, (void *)link + FIELD_INFO(((struct list_head *)0)->next, 0));
+		if (!link || link == head)
+			return 0;
+		waiter = (void *)link - at;
+		bpf_probe_read_kernel(&wakes, sizeof wakes, &waiter->func);
+		bpf_probe_read_kernel(&flags, sizeof flags, &waiter->flags);
+		if ((u64)wakes == socket_waiter && !(flags & WAITER_WOKEN))
+			return 1;
+	}
+	return 0;
+}
+
+/* Returns how many octets a reader could have read and has not. */
+INLINE u32 unread_of(struct sock *sk)
+{
+	u32 unread = READ((struct tcp_sock *)sk, rcv_nxt) - READ((struct tcp_sock *)sk, copied_seq);
+	s32 least = GET(sk, sk_rcvlowat);
+
+	/* A FIN is counted as an octet of the sequence, and is no data; so is what comes with an error. */
+	if ((s32)unread < least || awaits_more(sk))
+		return 0;
+	return unread;
+}
+
 /* A timer expires. That of delayed acknowledgments says which acknowledgments were late because of it, and not
  * because a thread read late. */
 SEC("tp_btf/timer_expire_entry")
@@ -990,7 +1035,7 @@ int acknowledgment_is_due(u64 *context)
 	if (!said)
 		return 0;
 	__builtin_memset(&said->ends, 0, sizeof said->ends);
-	said->unread = READ((struct tcp_sock *)sk, rcv_nxt) - READ((struct tcp_sock *)sk, copied_seq);
+	said->unread = unread_of(sk);
 	said->at_ns = bpf_ktime_get_ns();
 	net = GET(sk, __sk_common.skc_net.net);
 	bpf_probe_read_kernel(&said->ends.netns, sizeof said->ends.netns, &net->ns.inum);

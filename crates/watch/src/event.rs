@@ -223,8 +223,8 @@ pub struct DelayedAck {
     pub connection: Connection,
     /// When the timer expired.
     pub at_ns: i64,
-    /// Octets that had arrived and that the program had not read. Its thread was late, and would have
-    /// acknowledged by reading.
+    /// Octets that the program could have read and had not: its thread was late, and would have acknowledged by
+    /// reading. What is less than it waits for (`SO_RCVLOWAT`, `MSG_WAITALL` with `MSG_PEEK`) is not counted.
     pub unread: u32,
 }
 

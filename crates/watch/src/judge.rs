@@ -20,7 +20,6 @@ use crate::event::{After, DelayedAck, Event, Hold, LateAck, Reason, Release, Sit
 use crate::finding::{Facts, Finding, Part, side};
 
 /// Judges a stream of events.
-#[derive(Default)]
 pub struct Judge {
     talks: HashMap<u64, Talk>,
     floods: HashMap<u64, Flood>,
@@ -31,6 +30,8 @@ pub struct Judge {
     sees_timers: bool,
     /// When the timer of a receiver on this host last expired, by network namespace and ends.
     timers: HashMap<(u32, SocketAddr, SocketAddr), i64>,
+    /// Timers that expired before this were forgotten for lack of room.
+    timers_known_since_ns: i64,
     /// What was seen but is nobody's fault.
     pub excused: Excused,
 }
@@ -76,6 +77,20 @@ struct Flood {
     bytes: u64,
     start_ns: i64,
     lasted_ns: i64,
+}
+
+impl Default for Judge {
+    fn default() -> Self {
+        Self {
+            talks: HashMap::new(),
+            floods: HashMap::new(),
+            senders: HashMap::new(),
+            sees_timers: false,
+            timers: HashMap::new(),
+            timers_known_since_ns: i64::MIN,
+            excused: Excused::default(),
+        }
+    }
 }
 
 impl Judge {
@@ -196,6 +211,7 @@ impl Judge {
             || expired.is_some();
         match expired {
             Some(at_ns) if lasted.contains(&at_ns) => Timer::Expired,
+            _ if hold.start_ns <= self.timers_known_since_ns => Timer::Unknown,
             _ if self.sees_timers && is_here => Timer::DidNot,
             _ => Timer::Unknown,
         }
@@ -216,6 +232,8 @@ impl Judge {
             self.senders.clear();
         }
         if self.timers.len() >= MOST_CONNECTIONS {
+            let latest_ns = self.timers.values().copied().max();
+            self.timers_known_since_ns = latest_ns.unwrap_or(i64::MIN);
             self.timers.clear();
         }
     }

@@ -187,6 +187,31 @@ fn where_timers_are_not_seen_nothing_is_said_of_them() {
     assert_eq!(timer_of(elsewhere, true, &[]), Timer::Unknown);
 }
 
+/// More connections than are remembered: what is not known any more is not denied.
+#[test]
+fn a_timer_that_was_forgotten_is_unknown() {
+    let hold = local_hold();
+    let mut judge = Judge::that_sees_timers();
+    for index in 0..=MOST_CONNECTIONS {
+        let mut connection = hold.connection;
+        (connection.local, connection.remote) = (hold.connection.remote, hold.connection.local);
+        connection.netns = u32::try_from(index).unwrap() + 1;
+        let late = DelayedAck {
+            connection,
+            at_ns: hold.start_ns + 11 * MS,
+            unread: 0,
+        };
+        judge.take(Event::DelayedAck(late), |_| ());
+    }
+    assert_eq!(judge.timer(&hold), Timer::Unknown);
+    let later = Hold {
+        start_ns: hold.start_ns + 12 * MS,
+        end_ns: hold.end_ns + 12 * MS,
+        ..hold
+    };
+    assert_eq!(judge.timer(&later), Timer::DidNot);
+}
+
 /// On a busy machine a thread may have no processor for longer than the timer.
 #[test]
 fn a_timer_that_expired_over_unread_data_tells_of_a_late_reader() {

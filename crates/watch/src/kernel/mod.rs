@@ -101,6 +101,10 @@ impl Source {
             .tree
             .and_then(|_| function(DELACK_TIMER))
             .unwrap_or(0);
+        let socket_waiter = options
+            .tree
+            .and_then(|_| function(SOCKET_WAITER))
+            .unwrap_or(0);
         let sees_timers = delack_timer != 0 && exists(&btf, TIMER_TRACEPOINT.1);
         let mut programs = EbpfLoader::new()
             .btf(Some(&btf))
@@ -109,6 +113,7 @@ impl Source {
             .override_global("least_late_ack_ns", &nanoseconds(LEAST_LATE_ACK), true)
             .override_global("least_late_ack_jiffies", &jiffies(LEAST_LATE_ACK), true)
             .override_global("delack_timer", &delack_timer, true)
+            .override_global("socket_waiter", &socket_waiter, true)
             .override_global("most_stacks", &options.stacks, true)
             .override_global("by_connection", &u8::from(options.by_connection), true)
             .override_global("tree_only", &u8::from(options.tree.is_some()), true)
@@ -392,6 +397,8 @@ const HOST_TRACEPOINTS: [(&str, &str); 1] = [("state_changes", "inet_sock_set_st
 /// The additional tracepoint that shows a receiver's timers, and the kernel's function for them.
 const TIMER_TRACEPOINT: (&str, &str) = ("acknowledgment_is_due", "timer_expire_entry");
 const DELACK_TIMER: &str = "tcp_delack_timer";
+/// What wakes a thread that sleeps in a read of a socket.
+const SOCKET_WAITER: &str = "woken_wake_function";
 const WRITE_BEGIN: &str = "tcp_sendmsg_locked";
 /// An acknowledgment that leaves so long after its data is late.
 const LEAST_LATE_ACK: Duration = Duration::from_millis(15);

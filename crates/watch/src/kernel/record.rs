@@ -388,6 +388,7 @@ mod tests {
         assert_eq!(size_of::<StackRecord>(), 64 + 16 * PYTHON_FRAMES);
         assert_eq!(size_of::<PythonRecord>(), 24);
         assert_eq!(size_of::<SeenRecord>(), 120);
+        assert_eq!(size_of::<DelayedAckRecord>(), 80);
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! What the kernel said in a run, in a file: so that another rule can judge the same run.
 //!
 //! A line of text with the layout's number, then the records of the ring as they came, each behind its
-//! length (four octets, the lowest first). Stacks are left out: they are large, and no rule asks them.
+//! length, the length's complement and a checksum (four octets each, the lowest first). Stacks are left out: they are large, and
+//! no rule asks them.
 
 use std::io::{self, Read, Write};
 
 use super::record;
 use crate::event::Event;
 
-/// The first line. Its number changes with the layout of a record (`bpf/events.h`).
-const HEADER: &str = "tinygram events 1";
+/// The first line. Its number changes with the layout of a record (`bpf/events.h`), and with what a field means.
+const HEADER: &str = "tinygram events 2";
 
 /// Writes a recording.
 #[derive(Debug)]
@@ -36,6 +37,9 @@ impl<W: Write> Recorder<W> {
         }
         let length = u32::try_from(octets.len()).map_err(io::Error::other)?;
         self.into.write_all(&length.to_le_bytes())?;
+        self.into.write_all(&(!length).to_le_bytes())?;
+        self.into
+            .write_all(&crc32fast::hash(octets).to_le_bytes())?;
         self.into.write_all(octets)
     }
 }
@@ -45,6 +49,8 @@ impl<W: Write> Recorder<W> {
 pub struct Recording {
     /// Whether the source reported the timers of delayed acknowledgments.
     pub sees_timers: bool,
+    /// Whether the last record is cut off, as of a run that was killed; it was dropped.
+    pub is_cut: bool,
     /// The events in their order; their times count from the host's start.
     pub events: Vec<Event>,
 }
@@ -54,7 +60,7 @@ impl Recording {
     ///
     /// # Errors
     ///
-    /// Returns what reading returns, and `InvalidData` for a file that is none of this version.
+    /// Returns what reading returns, and `InvalidData` for a file that is none of this version or is damaged.
     pub fn read(mut from: impl Read) -> io::Result<Self> {
         let mut octets = Vec::new();
         from.read_to_end(&mut octets)?;
@@ -67,17 +73,25 @@ impl Recording {
         };
         let mut events = Vec::new();
         let mut rest = octets.get(end.map_or(0, |end| end + 1)..).unwrap_or(&[]);
-        while let Some((length, behind)) = rest.split_first_chunk::<4>() {
-            let length = u32::from_le_bytes(*length) as usize;
-            // The last record may be cut off.
-            let Some((record, next)) = behind.split_at_checked(length) else {
+        let damaged = || io::Error::from(io::ErrorKind::InvalidData);
+        while let Some((head, behind)) = rest.split_first_chunk::<12>() {
+            let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four"));
+            if number(4) != !number(0) {
+                return Err(damaged());
+            }
+            let Some((record, next)) = behind.split_at_checked(number(0) as usize) else {
                 break;
             };
+            if number(8) != crc32fast::hash(record) {
+                return Err(damaged());
+            }
             events.extend(record::decode(record, 0));
             rest = next;
         }
         Ok(Self {
             sees_timers,
+            // Only the last record of a file that was being written can lack its end.
+            is_cut: !rest.is_empty(),
             events,
         })
     }

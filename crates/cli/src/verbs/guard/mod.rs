@@ -26,7 +26,8 @@ use crate::terminal::remark;
 /// Run a test suite or a benchmark, and fail if a connection of it stalls
 ///
 /// A connection stalls if TCP holds a short segment while the process that wrote it waits for its peer.
-/// Stalls are detected when the process waits, not by a time limit, so a busy machine changes nothing. The exit
+/// Stalls are detected when the process waits and its peer's timer of delayed acknowledgments expires, not by a
+/// time limit. The exit
 /// code is the command's if that is not 0, else 1 if there were stalls, else 0; 3 if they could not be
 /// looked for. The kernel is asked where it can be (root, or CAP_BPF and CAP_PERFMON, and Linux 6.3);
 /// else a library is preloaded, which takes no privileges.
@@ -127,19 +128,31 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let report = report.transpose()?;
     let looked = look(args)?;
     say(args, &looked);
-    if let (Some(destination), Some(path)) = (report, &args.junit) {
-        let text = reports::junit(&args.command, &looked, args.max_holds);
-        destination
-            .write(text.as_bytes())
-            .map_err(|error| writing(path, error))?;
-    }
+    let reported = match (report, &args.junit) {
+        (Some(destination), Some(path)) => {
+            let text = reports::junit(&args.command, &looked, args.max_holds);
+            let written = destination.write(text.as_bytes());
+            written.map_err(|error| writing(path, error))
+        }
+        _ => Ok(()),
+    };
     if args.github || std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true") {
-        crate::terminal::print(reports::github(&looked.stalls).as_bytes())?;
+        // Whether anybody reads the annotations decides nothing: the exit code is the verdict.
+        let _ = crate::terminal::print(reports::github(&looked.stalls).as_bytes());
     }
     if !looked.status.success() {
+        if let Err(failure) = &reported {
+            failure.say();
+        }
         supervise::end_like(looked.status);
     }
     let found = looked.count() > args.max_holds;
+    if let Err(failure) = reported {
+        if !found {
+            return Err(failure);
+        }
+        failure.say();
+    }
     match looked.blind {
         Some(why) if !found => Err(Failure::Blind(format!(
             "could not look at everything: {why}"
@@ -152,6 +165,12 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
 /// Runs the command under the requested source, or under the best one available.
 fn look(args: &Args) -> Result<Looked, Failure> {
     if args.source == Some(Asked::Preload) {
+        if args.record.is_some() {
+            return Err(Failure::Input(
+                "--record with --source preload: only what the kernel says can be recorded; accepted: --source kernel"
+                    .to_owned(),
+            ));
+        }
         return preload::look(&args.command, None);
     }
     match Source::open(&kernel::options()) {
@@ -162,7 +181,9 @@ fn look(args: &Args) -> Result<Looked, Failure> {
             }
             kernel::look(&args.command, source)
         }
-        Err(lacking) if args.source.is_none() => preload::look(&args.command, Some(&lacking)),
+        Err(lacking) if args.source.is_none() && args.record.is_none() => {
+            preload::look(&args.command, Some(&lacking))
+        }
         Err(lacking) => Err(Failure::Blind(format!("could not look: {lacking}"))),
     }
 }
@@ -172,7 +193,7 @@ fn replay(args: &Args, path: &Path) -> Result<Done, Failure> {
     let recording = File::open(path).and_then(Recording::read);
     let recording = recording.map_err(|error| match error.kind() {
         std::io::ErrorKind::InvalidData => Failure::Input(format!(
-            "{} is no recording of this version; accepted: what guard --record writes",
+            "{} is no recording of this version, or is damaged; accepted: what guard --record writes",
             path.display()
         )),
         _ => Failure::Input(format!(
@@ -181,6 +202,12 @@ fn replay(args: &Args, path: &Path) -> Result<Done, Failure> {
             crate::exit::plain(&error)
         )),
     })?;
+    if recording.is_cut {
+        remark(&format!(
+            "tinygram guard: {}: its last record is cut off and was dropped",
+            path.display()
+        ));
+    }
     let (stalls, apart, prompt) = kernel::replay(recording);
     for stall in &stalls {
         remark(&format!("tinygram guard: {}", in_words(stall)));
