@@ -242,7 +242,9 @@ impl Peer {
                 "{text}: accepted are an address, a network (10.0.0.0/8), a port (:6379), or an address with a port"
             )
         };
-        if let Some(port) = text.strip_prefix(':') {
+        // An IPv6 address may begin with two.
+        let port = text.strip_prefix(':').filter(|rest| !rest.contains(':'));
+        if let Some(port) = port {
             let port = port.parse().ok().filter(|port| *port != 0);
             return Ok(Self {
                 network: None,
