@@ -4,6 +4,7 @@
 
 pub mod hand;
 pub mod lacking;
+pub mod meter;
 pub mod namespace;
 pub mod process;
 pub mod scope;

@@ -150,3 +150,33 @@ fn a_socket_says_who_has_it() {
     assert!(!socket.listens() && socket.state == 1);
     assert_ne!(socket.cgroup, 0);
 }
+
+#[test]
+fn the_meter_measures_turns() {
+    use std::io::{Read, Write};
+    use std::time::Duration;
+    let Some(mut hand) = hand() else { return };
+    let mut meter = tinygram_host::meter::Meter::open().unwrap();
+    let (mut client, mut server) = pair();
+    let cookie = found(&mut hand, &client).cookie;
+    meter.measure(cookie).unwrap();
+    let mut octet = [0];
+    for _ in 0..5 {
+        client.write_all(b"q").unwrap();
+        client.write_all(b"q").unwrap();
+        server.read_exact(&mut octet).unwrap();
+        server.read_exact(&mut octet).unwrap();
+        std::thread::sleep(Duration::from_millis(3));
+        server.write_all(b"a").unwrap();
+        client.read_exact(&mut octet).unwrap();
+    }
+    let mut turns = Vec::new();
+    meter.poll(Duration::ZERO, |turn| turns.push(turn));
+    assert_eq!(turns.len(), 5, "{turns:?}");
+    assert!(turns.iter().all(|turn| turn.cookie == cookie));
+    assert!(
+        turns.iter().all(|turn| turn.length_ns() >= 3_000_000),
+        "{turns:?}"
+    );
+    assert_eq!(meter.lost(), 0);
+}

@@ -1,0 +1,73 @@
+/* Measures turns on sockets that are named by cookie: from the first write after a read to the next read that
+ * brings data. Of a client that is how long it waits for an answer; of a server, how long its peer takes to ask
+ * again. */
+#include "meter.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+struct {
+	NUMBER(type, MAP_TYPE_HASH);
+	NUMBER(map_flags, MAP_NO_PREALLOC);
+	NUMBER(max_entries, 1 << 20);
+	TYPE(key, u64);
+	TYPE(value, u64); /* when it wrote, in nanoseconds; 0: it has read since */
+} measured SEC(".maps");
+
+enum { RING_OCTETS = 1 << 21 };
+
+struct {
+	NUMBER(type, MAP_TYPE_RINGBUF);
+	NUMBER(max_entries, RING_OCTETS);
+} turns SEC(".maps");
+
+/* Turns for which there was no room. */
+struct {
+	NUMBER(type, MAP_TYPE_PERCPU_ARRAY);
+	NUMBER(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, u64);
+} unmeasured SEC(".maps");
+
+SEC("tp_btf/sock_send_length")
+int wrote(u64 *context)
+{
+	struct sock *sk = (void *)context[0];
+	u64 cookie, *wrote_ns;
+
+	if (sk->sk_protocol != IPPROTO_TCP || (s32)context[1] <= 0)
+		return 0;
+	cookie = bpf_get_socket_cookie(sk);
+	wrote_ns = bpf_map_lookup_elem(&measured, &cookie);
+	if (wrote_ns && !*wrote_ns)
+		*wrote_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int read(u64 *context)
+{
+	struct sock *sk = (void *)context[0];
+	u64 cookie, *wrote_ns, *count;
+	struct turn *turn;
+	u32 zero = 0;
+
+	if (sk->sk_protocol != IPPROTO_TCP || (s32)context[1] <= 0 || (context[2] & MSG_PEEK))
+		return 0;
+	cookie = bpf_get_socket_cookie(sk);
+	wrote_ns = bpf_map_lookup_elem(&measured, &cookie);
+	if (!wrote_ns || !*wrote_ns)
+		return 0;
+	turn = bpf_ringbuf_reserve(&turns, sizeof *turn, 0);
+	if (turn) {
+		turn->cookie = cookie;
+		turn->wrote_ns = *wrote_ns;
+		turn->read_ns = bpf_ktime_get_ns();
+		bpf_ringbuf_submit(turn, 0);
+	} else {
+		count = bpf_map_lookup_elem(&unmeasured, &zero);
+		if (count)
+			(*count)++;
+	}
+	*wrote_ns = 0;
+	return 0;
+}
