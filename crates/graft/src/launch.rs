@@ -16,7 +16,7 @@ use crate::layout::Shared;
 use crate::object::Object;
 use crate::plant::{self, Failed};
 use crate::program::Program;
-use crate::shared::Settings;
+use crate::shared::{Mapping, Settings};
 use crate::tracee::{Stop, Tracee};
 use crate::watchdog::Watchdog;
 
@@ -146,7 +146,7 @@ fn keep(
         let Some(tracee) = tracee else {
             return Ok(None);
         };
-        let planted = plant::plant(&tracee, process, program, object, settings);
+        let planted = planted(&tracee, process, program, object, settings);
         let _ = Tracee::detach(target, 0);
         planted.map(Some)
     });
@@ -155,6 +155,24 @@ fn keep(
         ended(&shared, process);
     }
     Ok(())
+}
+
+/// Puts the rule into a program that stands before its first instruction.
+fn planted(
+    tracee: &Tracee,
+    process: &OwnedFd,
+    program: &Program,
+    object: &Object,
+    settings: &Settings,
+) -> Result<Mapping, Failed> {
+    let scratch = tracee.registers().map_err(|error| Failed::Kernel {
+        doing: "reading registers",
+        error,
+    })?;
+    let planted = plant::plant(tracee, scratch.rip, process, program, object)?;
+    planted.set_up(settings, tracee.pid);
+    plant::write_jumps(tracee, &planted.jumps)?;
+    Ok(planted.mapping)
 }
 
 /// Seizes the process; it may not have named us yet (see [`stand_ready`]).
@@ -194,7 +212,7 @@ fn until_exec(target: pid_t) -> Result<Option<Tracee>, Failed> {
     }
 }
 
-fn pidfd(pid: pid_t) -> io::Result<OwnedFd> {
+pub(crate) fn pidfd(pid: pid_t) -> io::Result<OwnedFd> {
     // SAFETY: returns a new descriptor or fails.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     if fd < 0 {
@@ -205,7 +223,7 @@ fn pidfd(pid: pid_t) -> io::Result<OwnedFd> {
 }
 
 /// Closes what the program inherits, but for standard error.
-fn let_go_of_what_is_inherited() {
+pub(crate) fn let_go_of_what_is_inherited() {
     let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten();
     let numbers = open
         .flatten()
@@ -227,7 +245,7 @@ fn let_go_of_what_is_inherited() {
     }
 }
 
-fn pipe() -> io::Result<(OwnedFd, File)> {
+pub(crate) fn pipe() -> io::Result<(OwnedFd, File)> {
     let mut ends = [0; 2];
     // SAFETY: writes two descriptors.
     if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
@@ -237,7 +255,7 @@ fn pipe() -> io::Result<(OwnedFd, File)> {
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])) })
 }
 
-fn reap(child: pid_t) {
+pub(crate) fn reap(child: pid_t) {
     let mut status = 0;
     // SAFETY: writes into a local.
     while unsafe { libc::waitpid(child, &raw mut status, 0) } == -1

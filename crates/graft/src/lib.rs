@@ -3,7 +3,8 @@
 //!
 //! The path: [`program`] reads the file and finds the two places where a Go program's system calls
 //! pass; [`launch`] starts the program, stops it before its first instruction and has [`plant`] put
-//! the [`object`] and two jumps into it; [`watchdog`] bounds, from outside, how long anything is held.
+//! the [`object`] and two jumps into it; [`attach`] does the same with a program that runs, and [`detach`]
+//! puts back what was there, by the [`journal`]; [`watchdog`] bounds, from outside, how long anything is held.
 //! What runs inside is in the folder `inside/`, compiled apart by `build.rs`; both sides share
 //! [`layout::Shared`].
 
@@ -12,11 +13,15 @@
 #[path = "../inside/layout.rs"]
 pub mod layout;
 
+pub mod attach;
 mod contention;
+pub mod detach;
+pub mod journal;
 pub mod launch;
 pub mod object;
 pub mod plant;
 pub mod program;
 pub mod shared;
+mod threads;
 mod tracee;
 pub mod watchdog;

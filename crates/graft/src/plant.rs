@@ -1,9 +1,10 @@
-//! Puts the object and the jumps into a program that stands before its first instruction.
+//! Puts the object and the jumps into a program that stands still.
 
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use crate::journal::{JournalError, Patch};
 use crate::layout::Shared;
 use crate::object::{Cells, Object};
 use crate::program::{Program, Shape};
@@ -24,6 +25,12 @@ pub enum Failed {
     /// What is in memory is not what is in the file.
     #[error("the program's code in memory is not that of its file")]
     Differs,
+    /// It must not be changed.
+    #[error("{0}")]
+    Unfit(&'static str),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     /// There is no room within two gigabytes of the code.
     #[error("there is no room for the code near the program's own")]
     NoRoom,
@@ -33,16 +40,28 @@ fn doing<T>(doing: &'static str, result: io::Result<T>) -> Result<T, Failed> {
     result.map_err(|error| Failed::Kernel { doing, error })
 }
 
-/// Puts the rule into the process that `tracee` has stopped, at `scratch` (the address of its next
-/// instruction). Returns the shared memory.
+/// What lies ready in a process.
+#[derive(Debug)]
+pub(crate) struct Planted {
+    /// The shared memory.
+    pub(crate) mapping: Mapping,
+    /// Where it is in the process, and its length.
+    pub(crate) shared: (u64, u64),
+    /// Where the code is, and its length.
+    pub(crate) code: (u64, u64),
+    /// The jumps that lead to the code, which have not been written yet.
+    pub(crate) jumps: Vec<Patch>,
+}
+
+/// Maps the rule's memory and code in the process that `tracee` has stopped; `scratch` is executable
+/// code of its. Nothing of the program is changed yet.
 pub(crate) fn plant(
     tracee: &Tracee,
+    scratch: u64,
     pidfd: &OwnedFd,
     program: &Program,
     object: &Object,
-    settings: &Settings,
-) -> Result<Mapping, Failed> {
-    let scratch = doing("reading registers", tracee.registers())?.rip;
+) -> Result<Planted, Failed> {
     let bias = bias(tracee.pid, program)?;
     for site in &program.sites {
         let expected = site.shape.octets();
@@ -56,7 +75,6 @@ pub(crate) fn plant(
         }
     }
     let (mapping, shared) = share(tracee, pidfd, scratch)?;
-    mapping.set_up(settings, tracee.pid as u32);
     let at = |shape: Shape| {
         let site = program.sites.iter().find(|site| site.shape == shape);
         site.map_or(0, |site| site.address + bias)
@@ -78,17 +96,52 @@ pub(crate) fn plant(
         [here, length, read_execute, 0, 0, 0],
     );
     doing("protecting code", protected)?;
-    for (from, to) in [
-        (syscall, here + object.go_syscall),
-        (futex, here + object.go_futex),
-    ] {
-        doing("writing a jump", tracee.write(from, &jump(from, to)))?;
+    let jumps = program.sites.iter().map(|site| {
+        let from = site.address + bias;
+        let to = here
+            + match site.shape {
+                Shape::GoSyscall => object.go_syscall,
+                Shape::GoFutex => object.go_futex,
+            };
+        Patch {
+            address: from,
+            before: site.shape.octets()[..JUMP].to_vec(),
+            after: jump(from, to).to_vec(),
+        }
+    });
+    Ok(Planted {
+        jumps: jumps.collect(),
+        mapping,
+        shared: (shared, size_of::<Shared>() as u64),
+        code: (here, length),
+    })
+}
+
+/// Writes the jumps.
+pub(crate) fn write_jumps(tracee: &Tracee, jumps: &[Patch]) -> Result<(), Failed> {
+    for jump in jumps {
+        doing("writing a jump", tracee.write(jump.address, &jump.after))?;
     }
-    Ok(mapping)
+    Ok(())
+}
+
+impl Planted {
+    /// Sets the rules. The threads need not stand still for it.
+    pub(crate) fn set_up(&self, settings: &Settings, pid: i32) {
+        self.mapping.set_up(settings, pid as u32, own_number(pid));
+    }
+}
+
+/// Returns the number of a process in its own namespace.
+fn own_number(tid: i32) -> u32 {
+    let status = fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("NStgid:"));
+    let last = line.and_then(|line| line.split_ascii_whitespace().next_back());
+    last.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 /// Returns what is to be added to the file's addresses.
-fn bias(pid: i32, program: &Program) -> Result<u64, Failed> {
+pub(crate) fn bias(pid: i32, program: &Program) -> Result<u64, Failed> {
     let exe = doing("reading its name", fs::metadata(format!("/proc/{pid}/exe")))?;
     let maps = doing(
         "reading its maps",
@@ -187,12 +240,14 @@ fn map_near(
 }
 
 /// Returns a jump of five octets.
-fn jump(from: u64, to: u64) -> [u8; 5] {
+fn jump(from: u64, to: u64) -> [u8; JUMP] {
     let distance = to.wrapping_sub(from + 5) as u32;
     let [a, b, c, d] = distance.to_le_bytes();
     [0xe9, a, b, c, d]
 }
 
+/// The octets of a jump.
+pub(crate) const JUMP: usize = 5;
 /// How far apart the addresses are that are tried, from the far end on: near the program is where its
 /// heap grows.
 const APART: u64 = 64 << 20;

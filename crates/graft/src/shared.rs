@@ -50,15 +50,16 @@ impl Mapping {
         ))
     }
 
-    /// Sets everything up for a process, and last what says that everything is set.
-    pub fn set_up(&self, settings: &Settings, pid: u32) {
+    /// Sets everything up for a process, which has `own_number` in its own namespace, and last what
+    /// says that everything is set.
+    pub fn set_up(&self, settings: &Settings, pid: u32, own_number: u32) {
         let rules = &settings.rules;
         self.policy.store(rules.policy as u32, Relaxed);
         self.hold_below.store(rules.hold_below as u64, Relaxed);
         self.watchdog_ns.store(rules.watchdog_ns, Relaxed);
         self.eager.store(u32::from(rules.eager), Relaxed);
         self.ns_per_2_32_ticks.store(ns_per_2_32_ticks(), Relaxed);
-        self.pid.store(pid, Relaxed);
+        self.pid.store(own_number, Relaxed);
         self.apart.store(u32::from(settings.apart), Relaxed);
         for (place, only) in self.filters.iter().zip(&settings.only) {
             let (kind, number, bits) = match *only {

@@ -26,6 +26,19 @@ pub(crate) enum Stop {
     Ended,
 }
 
+impl Stop {
+    fn of(status: c_int) -> Self {
+        if !libc::WIFSTOPPED(status) {
+            return Self::Ended;
+        }
+        match (libc::WSTOPSIG(status), status >> 16) {
+            (signal, 0) if signal == libc::SIGTRAP | 0x80 => Self::Call,
+            (signal, 0) => Self::Signal(signal),
+            (_, event) => Self::Event(event),
+        }
+    }
+}
+
 fn check(result: c_long) -> io::Result<()> {
     if result == -1 {
         Err(io::Error::last_os_error())
@@ -70,14 +83,50 @@ impl Tracee {
                 return Err(error);
             }
         }
-        if !libc::WIFSTOPPED(status) {
-            return Ok(Stop::Ended);
+        Ok(Stop::of(status))
+    }
+
+    /// Returns how the thread stopped, if it has.
+    pub(crate) fn has_stopped(tid: pid_t) -> io::Result<Option<Stop>> {
+        let mut status = 0;
+        // SAFETY: writes into a local.
+        match unsafe { libc::waitpid(tid, &raw mut status, libc::__WALL | libc::WNOHANG) } {
+            -1 if io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD) => {
+                Ok(Some(Stop::Ended))
+            }
+            -1 => Err(io::Error::last_os_error()),
+            0 => Ok(None),
+            _ => Ok(Some(Stop::of(status))),
         }
-        Ok(match (libc::WSTOPSIG(status), status >> 16) {
-            (signal, 0) if signal == libc::SIGTRAP | 0x80 => Stop::Call,
-            (signal, 0) => Stop::Signal(signal),
-            (_, event) => Stop::Event(event),
-        })
+    }
+
+    /// Asks a thread to stop.
+    pub(crate) fn interrupt(tid: pid_t) -> io::Result<()> {
+        request(libc::PTRACE_INTERRUPT, tid, 0, 0)
+    }
+
+    /// Lets a thread make one instruction. A signal that comes meanwhile is kept for later.
+    pub(crate) fn step(&self) -> io::Result<()> {
+        let mut later = Vec::new();
+        let result = loop {
+            request(libc::PTRACE_SINGLESTEP, self.pid, 0, 0)?;
+            match Self::wait(self.pid)? {
+                Stop::Signal(libc::SIGTRAP) => break Ok(()),
+                Stop::Signal(signal) => later.push(signal),
+                Stop::Ended => break Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+                Stop::Call | Stop::Event(_) => {}
+            }
+        };
+        self.send(&later);
+        result
+    }
+
+    /// Sends the thread signals that it was to get.
+    fn send(&self, signals: &[c_int]) {
+        for signal in signals {
+            // SAFETY: numbers, no memory.
+            unsafe { libc::syscall(libc::SYS_tkill, self.pid, *signal) };
+        }
     }
 
     /// Lets a thread go on, with a signal if it is to get one.
@@ -161,10 +210,7 @@ impl Tracee {
                 Stop::Call | Stop::Event(_) => {}
             }
         };
-        for signal in later {
-            // SAFETY: sends the process what it was sent.
-            unsafe { libc::kill(self.pid, signal) };
-        }
+        self.send(&later);
         result
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 use tinygram_coalesce::Memory;
 
 use crate::contention::Contention;
-use crate::layout::{ASLEEP, AWAKE, Cause, HELD, LEAVING, SOCKETS, Shared, Socket};
+use crate::layout::{ASLEEP, AWAKE, Cause, HELD, Inert, LEAVING, SOCKETS, Shared, Socket};
 use crate::plant::descriptor_of;
 use crate::shared::{Mapping, now_ns};
 
@@ -49,9 +49,9 @@ impl<'a> Watchdog<'a> {
         }
     }
 
-    /// Watches until the process has ended.
+    /// Watches until the process has ended, or the rule was taken out of it.
     pub fn run(mut self) {
-        while !has_ended(self.process) {
+        while !has_ended(self.process) && !is_taken_out(self.shared) {
             match self.patrol() {
                 Some(pause_ns) => {
                     let longest_ns = self.bound_ns.saturating_mul(MOST_BOUNDS);
@@ -178,7 +178,7 @@ fn charge(shared: &Shared, socket: &Socket, contended: bool) {
 
 /// Sends what is held on a descriptor of the process. The number comes from memory that the program
 /// can write, so only a TCP socket is touched, and only by `TCP_NODELAY`, which it has anyway.
-fn flush(process: &OwnedFd, fd: usize) -> io::Result<()> {
+pub(crate) fn flush(process: &OwnedFd, fd: usize) -> io::Result<()> {
     debug_assert!(fd < SOCKETS, "an index of the table");
     let socket = descriptor_of(process, fd as i32)?;
     if option(&socket, libc::SOL_SOCKET, libc::SO_PROTOCOL)? != libc::IPPROTO_TCP {
@@ -231,6 +231,12 @@ pub(crate) fn has_ended(process: &OwnedFd) -> bool {
     };
     // SAFETY: one entry; returns at once.
     unsafe { libc::poll(&raw mut poll, 1, 0) == 1 }
+}
+
+/// Returns whether there is nothing to watch over any more.
+fn is_taken_out(shared: &Shared) -> bool {
+    let inert = shared.inert.load(Relaxed);
+    inert == Inert::Told as u32 || inert == Inert::Replaced as u32
 }
 
 /// Sleeps while the watchdog's word is `state`, or for this time.

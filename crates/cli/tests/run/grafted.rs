@@ -12,7 +12,7 @@ const PIECES: u32 = 8;
 const ANSWERS: u32 = 2_000;
 
 /// Builds the server, static and without symbols; `None` if there is no Go here.
-fn built(folder: &Path) -> Option<PathBuf> {
+pub(super) fn built(folder: &Path) -> Option<PathBuf> {
     let program = folder.join("server");
     let built = Command::new("go")
         .args(["build", "-ldflags=-s -w", "-o"])
@@ -28,7 +28,7 @@ fn built(folder: &Path) -> Option<PathBuf> {
         .then_some(program)
 }
 
-struct Server(Child);
+pub(super) struct Server(pub(super) Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -38,7 +38,7 @@ impl Drop for Server {
 }
 
 /// Starts a server and returns it with its address.
-fn started(mut command: Command) -> (Server, String) {
+pub(super) fn started(mut command: Command) -> (Server, String) {
     let mut child = command
         .arg(PIECES.to_string())
         .stdout(Stdio::piped())
@@ -51,7 +51,7 @@ fn started(mut command: Command) -> (Server, String) {
 }
 
 /// Asks for answers, checks every octet, and returns the data segments that came for each answer.
-fn segments_per_answer(address: &str) -> f64 {
+pub(super) fn segments_per_answer(address: &str) -> f64 {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_nodelay(true).unwrap();
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
@@ -274,7 +274,7 @@ fn a_time_that_never_comes_does_not_keep_the_watchdog_alive() {
     let (server, address) = started(command);
     segments_per_answer(&address);
     let pid = server.0.id();
-    let keeper = keeper_of(&program).expect("a keeper");
+    let keeper = keeper_of(program.to_str().unwrap()).expect("a keeper");
     poison(pid, 60_000);
     // It looks and pauses with what stands there.
     segments_per_answer(&address);
@@ -290,9 +290,8 @@ fn a_time_that_never_comes_does_not_keep_the_watchdog_alive() {
     panic!("the keeper is still there 5 s after the program's end");
 }
 
-/// Returns the process that keeps `program`.
-fn keeper_of(program: &Path) -> Option<i32> {
-    let name = program.to_str().unwrap();
+/// Returns the keeper whose command names this program or process.
+pub(super) fn keeper_of(name: &str) -> Option<i32> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let mut numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     numbers.find(|pid: &i32| {

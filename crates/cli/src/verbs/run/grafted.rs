@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args, command: Command, file: &Path) -> Result<Done, Fa
 }
 
 /// Returns what is to be put in force.
-fn settings(args: &Args) -> Result<Settings, Failure> {
+pub(super) fn settings(args: &Args) -> Result<Settings, Failure> {
     if args.policy == Policy::CorkUntilBlock {
         return Err(Failure::Input(
             "cork-until-block is for programs that a library can be loaded into; accepted for a Go \

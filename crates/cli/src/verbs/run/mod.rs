@@ -1,6 +1,7 @@
 //! `tinygram run`: makes an unmodified program coalesce its small writes and flush when it waits.
 //! docs/run.md describes what it does to a program, and what it costs.
 
+mod attached;
 mod cgroup;
 mod grafted;
 pub(crate) mod library;
@@ -78,10 +79,28 @@ pub(crate) struct Args {
           "cgroup", "preload_dir", "program"])]
     switch: Option<u32>,
 
+    /// Put the rule into this running Go process; its threads stand still for some milliseconds at most
+    #[arg(long, value_name = "PID", conflicts_with_all = ["switch", "stats", "cgroup", "preload_dir", "program"])]
+    attach: Option<u32>,
+
+    /// Put back what was in this process before --attach, also if its watchdog was killed
+    #[arg(long, value_name = "PID", conflicts_with_all = ["attach", "switch", "policy", "watchdog", "hold_below", "eager",
+          "only", "stats", "cgroup", "preload_dir", "program"])]
+    detach: Option<u32>,
+
+    /// The folder of the journal
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        default_value = "/var/lib/tinygram",
+        hide = true
+    )]
+    journal: PathBuf,
+
     /// The program and its arguments
     #[arg(
         last = true,
-        required_unless_present = "switch",
+        required_unless_present_any = ["switch", "attach", "detach"],
         value_name = "PROGRAM"
     )]
     program: Vec<OsString>,
@@ -96,6 +115,12 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     if let Some(pid) = args.switch {
         return switch(pid, args.policy);
+    }
+    if let Some(pid) = args.attach {
+        return attached::attach(args, pid);
+    }
+    if let Some(pid) = args.detach {
+        return attached::detach(args, pid);
     }
     let (name, arguments) = args.program.split_first().expect("clap requires a program");
     let file = reach::locate(name).ok_or_else(|| {

@@ -1,0 +1,129 @@
+//! `--attach` and `--detach`: the rule in a program that runs already.
+
+use std::fs;
+use std::path::Path;
+
+use tinygram_graft::journal::{self, Journal};
+use tinygram_graft::object::Object;
+use tinygram_graft::plant::Failed;
+use tinygram_graft::{attach, detach, program};
+
+use super::{ALTERNATIVES, Args, grafted};
+use crate::covered::Covered;
+use crate::exit::{Done, Failure};
+
+/// Puts the rule into a running process.
+pub(super) fn attach(args: &Args, pid: u32) -> Result<Done, Failure> {
+    let settings = grafted::settings(args)?;
+    let exe = format!("/proc/{pid}/exe");
+    let bytes = fs::read(&exe).map_err(|error| looking(pid, &error))?;
+    let program = program::read(&bytes).map_err(|why| {
+        Failure::Input(format!(
+            "process {pid} ({}) {why}; {ALTERNATIVES}",
+            fs::read_link(&exe).unwrap_or_default().display()
+        ))
+    })?;
+    let object = Object::carried().ok_or_else(|| {
+        Failure::Input("--attach needs an x86-64 build of this command".to_owned())
+    })?;
+    let build = journal::build_of(&bytes);
+    let journal = open(pid, &args.journal)?;
+    put_back_what_nobody_keeps(pid, build, &journal)?;
+    let attached = attach::attach(pid, &program, build, &object, &settings, &journal)
+        .map_err(|error| failed(pid, error))?;
+    super::super::print(
+        format!(
+            "process {pid}: {} (its threads stood still for {:.1} ms); tinygram run --detach {pid} puts back what was \
+             there\n",
+            args.policy.name(),
+            attached.stood_still.as_secs_f64() * 1e3,
+        )
+        .as_bytes(),
+    )?;
+    Ok(Done::Well)
+}
+
+/// Puts back what was in a process before.
+pub(super) fn detach(args: &Args, pid: u32) -> Result<Done, Failure> {
+    let bytes = fs::read(format!("/proc/{pid}/exe")).map_err(|error| looking(pid, &error))?;
+    let journal = open(pid, &args.journal)?;
+    let record = journal
+        .read(pid)
+        .map_err(|error| failed(pid, error.into()))?;
+    let Some(record) = record else {
+        return Err(Failure::Input(format!(
+            "process {pid}: nothing was put into it by tinygram run --attach; a program that was started under \
+             tinygram run is switched off by tinygram run --switch {pid} --policy nodelay"
+        )));
+    };
+    let before = state(pid);
+    let detached = detach::detach(&record, journal::build_of(&bytes), &journal)
+        .map_err(|error| failed(pid, error))?;
+    let counts = before.map_or_else(String::new, |state| {
+        format!(
+            " ({} writes held, {} merged, {} rescued)",
+            state.writes_held, state.writes_merged, state.watchdog_rescues
+        )
+    });
+    super::super::print(
+        format!(
+            "process {pid}: as it was{counts}; its threads stood still for {:.1} ms{}\n",
+            detached.stood_still.as_secs_f64() * 1e3,
+            if detached.is_unmapped {
+                ""
+            } else {
+                "; the code stays in its memory, unused, as a thread of its stands in it"
+            },
+        )
+        .as_bytes(),
+    )?;
+    Ok(Done::Well)
+}
+
+/// Takes out what a keeper that was killed has left in a process, and refuses one that is covered.
+fn put_back_what_nobody_keeps(pid: u32, build: u32, journal: &Journal) -> Result<(), Failure> {
+    let record = journal
+        .read(pid)
+        .map_err(|error| failed(pid, error.into()))?;
+    if state(pid).is_some() {
+        return Err(Failure::Input(format!(
+            "process {pid} is covered already; tinygram run --switch changes its policy"
+        )));
+    }
+    if let Some(record) = record {
+        detach::detach(&record, build, journal).map_err(|error| failed(pid, error))?;
+    }
+    Ok(())
+}
+
+fn state(pid: u32) -> Option<crate::covered::State> {
+    Covered::find(pid).ok()??.state().ok()?
+}
+
+fn open(pid: u32, folder: &Path) -> Result<Journal, Failure> {
+    Journal::open(folder).map_err(|error| failed(pid, error.into()))
+}
+
+fn looking(pid: u32, error: &std::io::Error) -> Failure {
+    Failure::Input(match error.kind() {
+        std::io::ErrorKind::NotFound => format!("there is no process {pid} that runs a program"),
+        std::io::ErrorKind::PermissionDenied => refused(pid),
+        _ => format!("process {pid}: {error}"),
+    })
+}
+
+fn refused(pid: u32) -> String {
+    format!(
+        "process {pid} may not be traced: it takes root or CAP_SYS_PTRACE (kernel.yama.ptrace_scope 3 denies it \
+         to everybody, and so does a container without that capability)"
+    )
+}
+
+fn failed(pid: u32, error: Failed) -> Failure {
+    Failure::Input(match error {
+        Failed::Kernel { error, .. } if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            refused(pid)
+        }
+        other => format!("process {pid} was left as it is: {other}"),
+    })
+}

@@ -1,0 +1,234 @@
+//! `--attach` and `--detach`: the rule comes into a Go program that runs, and leaves it again, under
+//! load; and what was there is put back, also after its keeper was killed.
+
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use crate::grafted::{Server, built, keeper_of, segments_per_answer, started};
+use crate::programs::tinygram;
+
+/// A server of a test, and the journal's folder.
+struct Case {
+    folder: tempfile::TempDir,
+    server: Server,
+    address: String,
+    program: PathBuf,
+}
+
+impl Case {
+    /// Starts a server as it is; `None` if there is no Go here, or this user may not trace.
+    fn begin() -> Option<Self> {
+        // SAFETY: no arguments, cannot fail.
+        if unsafe { libc::geteuid() } != 0 {
+            eprintln!("skipped: it takes root to trace a process that is no child");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let Some(program) = built(folder.path()) else {
+            eprintln!("skipped: there is no Go here");
+            return None;
+        };
+        let (server, address) = started(Command::new(&program));
+        Some(Self {
+            folder,
+            server,
+            address,
+            program,
+        })
+    }
+
+    fn pid(&self) -> u32 {
+        self.server.0.id()
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.folder.path().join("journal")
+    }
+
+    fn run(&self, verb: &str) -> Output {
+        run(verb, self.pid(), &self.journal())
+    }
+
+    fn attach(&self) {
+        let output = self.run("--attach");
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    fn detach(&self) {
+        let output = self.run("--detach");
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    fn segments(&self) -> f64 {
+        segments_per_answer(&self.address)
+    }
+
+    /// Kills the keeper, and waits until it is gone.
+    fn kill_keeper(&self) {
+        let keeper = keeper_of(&self.pid().to_string()).expect("a keeper");
+        // SAFETY: a process of this test's.
+        unsafe { libc::kill(keeper, libc::SIGKILL) };
+        while Path::new(&format!("/proc/{keeper}")).exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Returns whether the program's code in memory is that of its file.
+    fn is_as_it_was(&self) -> bool {
+        use object::{Object, ObjectSection};
+        use std::os::unix::fs::FileExt;
+        let file = std::fs::read(&self.program).unwrap();
+        let parsed = object::File::parse(&*file).unwrap();
+        let text = parsed.section_by_name(".text").unwrap();
+        let memory = std::fs::File::open(format!("/proc/{}/mem", self.pid())).unwrap();
+        let mut there = vec![0; text.size() as usize];
+        memory.read_exact_at(&mut there, text.address()).unwrap();
+        there == text.data().unwrap()
+    }
+}
+
+fn run(verb: &str, pid: u32, journal: &Path) -> Output {
+    tinygram()
+        .args(["run", verb, &pid.to_string(), "--journal"])
+        .arg(journal)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn the_rule_comes_into_a_running_program_and_leaves_it() {
+    let Some(case) = Case::begin() else { return };
+    assert!(case.segments() > 6.0);
+    case.attach();
+    assert!(case.segments() < 1.5);
+    assert!(!case.is_as_it_was());
+    let again = case.run("--attach");
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(said.contains("is covered already"), "{said}");
+    case.detach();
+    assert!(case.is_as_it_was());
+    assert!(case.segments() > 6.0);
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", case.pid())).unwrap();
+    assert!(!maps.contains("tngraft"), "{maps}");
+    // The record is gone, too.
+    let again = case.run("--detach");
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(said.contains("nothing was put into it"), "{said}");
+}
+
+#[test]
+fn what_a_killed_keeper_left_is_put_back() {
+    let Some(case) = Case::begin() else { return };
+    case.attach();
+    case.kill_keeper();
+    assert!(!case.is_as_it_was());
+    case.detach();
+    assert!(case.is_as_it_was());
+    assert!(case.segments() > 6.0);
+}
+
+/// Without its watchdog the code must not hold for long: it finds out within two seconds, and rests
+/// for good. Then the next call puts back what was there and begins anew.
+#[test]
+fn without_its_keeper_a_program_is_as_without_us_until_the_next_call() {
+    let Some(case) = Case::begin() else { return };
+    case.attach();
+    assert!(case.segments() < 1.5);
+    case.kill_keeper();
+    std::thread::sleep(Duration::from_millis(2_500));
+    case.segments();
+    assert!(case.segments() > 6.0, "it rests");
+    case.attach();
+    assert!(case.segments() < 1.5);
+    case.detach();
+    assert!(case.is_as_it_was());
+}
+
+#[test]
+fn a_program_under_load_survives_ten_attachments() {
+    under_load(10);
+}
+
+#[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
+fn a_program_under_load_survives_two_hundred_attachments() {
+    under_load(200);
+}
+
+/// Asks over four connections at once, with all octets compared, while the rule comes and goes.
+fn under_load(times: u32) {
+    let Some(case) = Case::begin() else { return };
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let askers: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    while !is_over.load(Relaxed) {
+                        segments_per_answer(&case.address);
+                    }
+                })
+            })
+            .collect();
+        for time in 0..times {
+            case.attach();
+            // Between 0 and 30 ms, always another time.
+            std::thread::sleep(Duration::from_millis(u64::from(time * 7 % 31)));
+            case.detach();
+            assert!(case.is_as_it_was());
+        }
+        is_over.store(true, Relaxed);
+        for asker in askers {
+            asker.join().unwrap();
+        }
+    });
+    assert!(TcpStream::connect(&case.address).is_ok());
+}
+
+/// Each is refused with one line, and is left as it is.
+#[test]
+fn what_must_not_be_touched_is_refused() {
+    let Some(case) = Case::begin() else { return };
+    let journal = case.journal();
+    let refused = |output: Output, why: &str| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(why) && said.lines().count() == 1, "{said}");
+    };
+    refused(
+        run("--attach", std::process::id(), &journal),
+        "is not a Go program",
+    );
+    refused(
+        run("--attach", u32::MAX / 2, &journal),
+        "there is no process",
+    );
+    // Of another user, whom tracing root's programs is denied.
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    let binary = case.folder.path().join("tinygram");
+    std::fs::copy(env!("CARGO_BIN_EXE_tinygram"), &binary).unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(case.folder.path(), open).unwrap();
+    command
+        .arg(&binary)
+        .args(["run", "--attach", &case.pid().to_string()]);
+    refused(command.output().unwrap(), "may not be traced");
+    // One that somebody traces already.
+    let pid = case.pid() as i32;
+    // SAFETY: a process of this test's.
+    assert_eq!(unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0, 0) }, 0);
+    refused(case.run("--attach"), "is traced already");
+    // SAFETY: as above; it must stop before it can be let go.
+    unsafe {
+        libc::ptrace(libc::PTRACE_INTERRUPT, pid, 0, 0);
+        libc::waitpid(pid, std::ptr::null_mut(), libc::__WALL);
+        libc::ptrace(libc::PTRACE_DETACH, pid, 0, 0);
+    }
+    assert!(case.is_as_it_was());
+    assert!(case.segments() > 6.0);
+}

@@ -1,0 +1,190 @@
+//! All threads of a process, stopped for as long as its code is changed.
+
+use std::fs;
+use std::io;
+use std::time::{Duration, Instant};
+
+use libc::{c_int, pid_t};
+
+use crate::tracee::{Stop, Tracee};
+
+/// All threads of a process, stopped. They go on when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    pid: pid_t,
+    stopped: Vec<Thread>,
+    began: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Thread {
+    tid: pid_t,
+    /// A signal that it was about to get.
+    signal: c_int,
+}
+
+impl Threads {
+    /// Stops all threads of a process.
+    ///
+    /// # Errors
+    /// The kernel's; `TimedOut` if a thread sleeps where it cannot be stopped.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "threads of the real world stand still"
+    )]
+    pub(crate) fn stop(pid: pid_t) -> io::Result<Self> {
+        let mut all = Self {
+            pid,
+            stopped: Vec::new(),
+            began: Instant::now(),
+        };
+        // A thread that is not stopped yet may make others, so until no new one appears.
+        loop {
+            let mut fresh = Vec::new();
+            for entry in fs::read_dir(format!("/proc/{pid}/task"))?.flatten() {
+                let tid = entry
+                    .file_name()
+                    .to_str()
+                    .and_then(|name| name.parse().ok());
+                let Some(tid) = tid else { continue };
+                if !all.stopped.iter().any(|known| known.tid == tid) && seized(tid)? {
+                    fresh.push(tid);
+                }
+            }
+            if fresh.is_empty() && !all.stopped.is_empty() {
+                return Ok(all);
+            }
+            if fresh.is_empty() {
+                return Err(io::Error::from(io::ErrorKind::NotFound));
+            }
+            let mut late = None;
+            for tid in fresh {
+                match all.wait_for(tid) {
+                    Ok(Some(signal)) => all.stopped.push(Thread { tid, signal }),
+                    Ok(None) => {}
+                    Err(error) => late = Some(error),
+                }
+            }
+            if let Some(error) = late {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Waits until a thread stands; returns the signal that it was about to get, or `None` if it has
+    /// ended.
+    fn wait_for(&self, tid: pid_t) -> io::Result<Option<c_int>> {
+        loop {
+            match Tracee::has_stopped(tid)? {
+                Some(Stop::Ended) => return Ok(None),
+                Some(Stop::Signal(signal)) => return Ok(Some(signal)),
+                Some(_) => return Ok(Some(0)),
+                None if self.began.elapsed() > PATIENCE => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::TimedOut,
+                        "a thread sleeps where it cannot be stopped",
+                    ));
+                }
+                None => std::thread::sleep(Duration::from_micros(20)),
+            }
+        }
+    }
+
+    /// Returns a thread that system calls can be made in.
+    pub(crate) fn one(&self) -> io::Result<Tracee> {
+        // One that no signal waits for, which would come late.
+        let quiet = self.stopped.iter().find(|thread| thread.signal == 0);
+        let one = quiet.or(self.stopped.first());
+        let tid = one.map_or(self.pid, |thread| thread.tid);
+        Tracee::stopped(tid)
+    }
+
+    /// Steps every thread out of `octets`, the addresses between two instructions of which only the
+    /// first is to stay. Returns false if one will come back there from a signal handler.
+    pub(crate) fn step_out_of(&self, octets: &std::ops::Range<u64>) -> io::Result<bool> {
+        for thread in &self.stopped {
+            let tracee = Tracee::stopped(thread.tid)?;
+            for _ in 0..MOST_STEPS {
+                if !octets.contains(&tracee.registers()?.rip) {
+                    break;
+                }
+                tracee.step()?;
+            }
+            if octets.contains(&tracee.registers()?.rip) || is_named(&tracee, octets)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns whether a thread is in `code` or will come back there, or satisfies `is_there` with its
+    /// registers.
+    pub(crate) fn any_in(
+        &self,
+        code: &std::ops::Range<u64>,
+        is_there: impl Fn(&libc::user_regs_struct) -> bool,
+    ) -> io::Result<bool> {
+        for thread in &self.stopped {
+            let tracee = Tracee::stopped(thread.tid)?;
+            let registers = tracee.registers()?;
+            if code.contains(&registers.rip) || is_there(&registers) || is_named(&tracee, code)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Lets the threads go on; returns how long they stood still.
+    pub(crate) fn go_on(self) -> Duration {
+        self.began.elapsed()
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        for thread in &self.stopped {
+            let _ = Tracee::detach(thread.tid, thread.signal);
+        }
+    }
+}
+
+/// Seizes a thread and asks it to stop; false if it has ended.
+fn seized(tid: pid_t) -> io::Result<bool> {
+    let gone = |error: &io::Error| error.raw_os_error() == Some(libc::ESRCH);
+    match Tracee::seize(tid, 0).and_then(|()| Tracee::interrupt(tid)) {
+        Ok(()) => Ok(true),
+        Err(error) if gone(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns whether a signal handler of the thread will return to an address of `range`: whether there is
+/// a signal's frame with it on the stack.
+fn is_named(tracee: &Tracee, range: &std::ops::Range<u64>) -> io::Result<bool> {
+    let stack = tracee.registers()?.rsp & !7;
+    let mut octets = vec![0; STACK_LOOKED_AT];
+    let mut length = octets.len();
+    // The stack may end before.
+    while tracee.read(stack, &mut octets[..length]).is_err() {
+        length /= 2;
+        if length < 8 {
+            return Ok(false);
+        }
+    }
+    let words: Vec<u64> = octets[..length]
+        .chunks_exact(8)
+        .map(|word| u64::from_ne_bytes(word.try_into().expect("eight octets")))
+        .collect();
+    // `struct sigcontext`: RIP, the flags, then CS and three more selectors.
+    let is_frame = |one: &[u64]| range.contains(&one[0]) && one[2] & 0xffff == USER_CODE;
+    Ok(words.windows(3).any(is_frame))
+}
+
+/// CS of a 64-bit program.
+const USER_CODE: u64 = 0x33;
+/// How long to wait for a thread to stop.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// The most instructions until a thread has left the octets of a jump.
+const MOST_STEPS: usize = 8;
+/// How much of a stack is looked at: a signal's frame with all registers has up to 12 KB.
+const STACK_LOOKED_AT: usize = 32 << 10;
