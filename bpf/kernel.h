@@ -69,6 +69,8 @@ enum {
 	TSQ_THROTTLED = 0,
 	PACING_NEEDED = 1,
 	PENDING_LOSS_PROBE = 5,
+	ACK_SCHEDULED = 1, /* ICSK_ACK_SCHED: an acknowledgment is owed */
+	ACK_BY_TIMER = 2,  /* ICSK_ACK_TIMER: and left to the timer */
 	FLAG_FIN = 1,
 	WAITER_WOKEN = 2, /* WQ_FLAG_WOKEN */
 	TRUESIZE_PURE_ACK = 2, /* skb_set_tcp_pure_ack() */
@@ -160,6 +162,7 @@ struct inet_connection_sock {
 	struct timer_list icsk_delack_timer;
 	u8 icsk_pending;
 	struct {
+		u8 pending;   /* ICSK_ACK_SCHED and others */
 		u32 lrcvtime; /* when data came last, in jiffies */
 	} KERNEL icsk_ack;
 } KERNEL;

@@ -1027,10 +1027,16 @@ int acknowledgment_is_due(u64 *context)
 	struct delayed_ack *said;
 	struct sock *sk;
 	struct net *net;
+	u8 pending;
 
 	if ((u64)timer->function != delack_timer)
 		return 0;
 	sk = (void *)timer - FIELD_INFO(none->icsk_delack_timer, 0 /* byte offset */);
+	/* The kernel leaves the timer running when data has carried the acknowledgment: then it expires and sends
+	 * nothing. */
+	pending = READ((struct tcp_sock *)sk, inet_conn.icsk_ack.pending);
+	if ((pending & (ACK_SCHEDULED | ACK_BY_TIMER)) != (ACK_SCHEDULED | ACK_BY_TIMER))
+		return 0;
 	said = event(EVENT_DELAYED_ACK, sizeof *said);
 	if (!said)
 		return 0;

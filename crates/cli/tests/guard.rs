@@ -58,6 +58,51 @@ for _ in range(10):
         length -= len(client.recv(length))
 "#;
 
+/// A client that writes twice and reads; the server's timer of delayed acknowledgments is as long as it says.
+const SHORT_TIMER: &str = r#"
+import socket, sys, threading
+TCP_DELACK_MAX_US = 46 # Linux 6.15
+listener = socket.create_server(("127.0.0.1", 0))
+def serve():
+    end, _ = listener.accept()
+    try:
+        end.setsockopt(socket.IPPROTO_TCP, TCP_DELACK_MAX_US, int(sys.argv[1]))
+    except OSError:
+        print("no such option", flush=True)
+    while True:
+        got = b""
+        while len(got) < 200:
+            more = end.recv(200)
+            if not more:
+                return
+            got += more
+        end.sendall(b"y" * 50)
+threading.Thread(target=serve, daemon=True).start()
+client = socket.create_connection(listener.getsockname())
+for _ in range(10):
+    client.sendall(b"h" * 100)
+    client.sendall(b"b" * 100)
+    client.recv(50)
+"#;
+
+/// Asks and is answered, now and then. The answer carries the acknowledgment, and the kernel's timer for it expires
+/// later for nothing.
+const NOW_AND_THEN: &str = r#"
+import socket, threading, time
+listener = socket.create_server(("127.0.0.1", 0))
+def serve():
+    end, _ = listener.accept()
+    while end.recv(100):
+        end.sendall(b"y" * 50)
+threading.Thread(target=serve, daemon=True).start()
+client = socket.create_connection(listener.getsockname())
+print(listener.getsockname()[1], flush=True)
+for _ in range(20):
+    client.sendall(b"h" * 100)
+    client.recv(50)
+    time.sleep(0.06)
+"#;
+
 /// One thread writes and waits on a semaphore; another reads all the time.
 const DUPLEX: &str = r#"
 import socket, sys, threading
@@ -194,6 +239,85 @@ fn a_reader_that_waits_for_more_is_not_late() {
         // The first exchange is not held; a late scheduler may spare another.
         assert!(stalls >= 8, "{how}: {stalls}");
         assert_eq!(output.status.code(), Some(1), "{how}");
+    }
+}
+
+/// The timer is the receiver's own: a server that sets it to 8 ms, or to 1 ms, makes its client wait as long.
+#[test]
+fn a_stall_is_as_short_as_the_receivers_timer() {
+    for (microseconds, least_ms, most_ms) in [("8000", 4.0, 40.0), ("1000", 0.0, 40.0)] {
+        let output = guard("kernel", SHORT_TIMER, microseconds);
+        if !output.stdout.is_empty() {
+            println!("skipped: this kernel has no TCP_DELACK_MAX_US");
+            return;
+        }
+        let Some(stalls) = stalls(&output) else {
+            return;
+        };
+        let said = String::from_utf8_lossy(&output.stderr);
+        // The first exchange is not held, and a late thread may spare others.
+        assert!(stalls > 5, "{microseconds}: {said}");
+        let in_all = said
+            .split_once(" times, ")
+            .and_then(|(_, rest)| rest.split(' ').next());
+        let in_all: f64 = in_all.and_then(|ms| ms.parse().ok()).expect(&said);
+        let each_ms = in_all / stalls as f64;
+        assert!((least_ms..most_ms).contains(&each_ms), "{said}");
+    }
+}
+
+#[test]
+fn a_timer_that_had_nothing_to_acknowledge_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("now-and-then.rec");
+    let mut guard = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    guard.args(["guard", "--source", "kernel", "--record"]);
+    guard.arg(&file).args(["--", "python3", "-c", NOW_AND_THEN]);
+    let output = guard.env_remove("GITHUB_ACTIONS").output().unwrap();
+    let Some(stalls) = stalls(&output) else {
+        return;
+    };
+    assert_eq!(stalls, 0);
+    let octets = std::fs::read(&file).unwrap();
+    let mut rest = &octets[octets.iter().position(|o| *o == b'\n').unwrap() + 1..];
+    let mut timers = 0;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let server: u16 = said.trim().parse().expect("the server's port");
+    while let Some((length, behind)) = rest.split_first_chunk::<4>() {
+        let (record, next) = behind.split_at(8 + u32::from_le_bytes(*length) as usize);
+        // The end's own port stands behind what, unread, cookie, two addresses, four numbers and the family.
+        let own_port = u16::from_ne_bytes([record[8 + 66], record[8 + 67]]);
+        timers += u32::from(record[8] == 7 && own_port == server);
+        rest = next;
+    }
+    // The client owes an acknowledgment of each answer; the server, if its thread is in time, owes none.
+    assert!(timers < 10, "{timers} timers of the server in 20 exchanges");
+}
+
+/// "0 connection stalls." means little without what was looked at; each source says it.
+#[test]
+fn both_ways_to_look_say_how_much_was_seen() {
+    for source in ["preload", "kernel"] {
+        let output = guard(source, NOW_AND_THEN, "");
+        if stalls(&output).is_none() {
+            continue;
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        // Both ends count, 20 writes each.
+        assert!(
+            said.contains(": 2 connections, 40 writes, "),
+            "{source}: {said}"
+        );
+        assert!(said.contains(" segments"), "{source}: {said}");
+        let nothing = Command::new(env!("CARGO_BIN_EXE_tinygram"))
+            .args(["guard", "--source", source, "--", "true"])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&nothing.stderr);
+        assert!(
+            said.contains(": 0 connections, 0 writes, 0 segments, asked of"),
+            "{source}: {said}"
+        );
     }
 }
 

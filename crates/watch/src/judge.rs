@@ -315,7 +315,8 @@ impl Talk {
         };
         let path_ns = hold.connection.min_rtt_ns;
         let held_ns = hold.end_ns - hold.start_ns;
-        let kind = kind(&hold, held_ns - path_ns.unwrap_or(0), path_ns.unwrap_or(0));
+        let late_ns = held_ns - path_ns.unwrap_or(0);
+        let kind = kind(&hold, timer, late_ns, path_ns.unwrap_or(0));
         let cost_ns = match hold.reason {
             // Without the delayed ACK the segment would have left one round trip later at best.
             Reason::CongestionWindow => (held_ns - path_ns.unwrap_or(0)).max(0),
@@ -413,14 +414,15 @@ fn is_own(hold: &Hold) -> bool {
     }
 }
 
-fn kind(hold: &Hold, late_ns: i64, path_ns: i64) -> Kind {
+fn kind(hold: &Hold, timer: Timer, late_ns: i64, path_ns: i64) -> Kind {
     match hold.reason {
         Reason::Cork | Reason::MsgMore | Reason::Autocork => Kind::CorkHeld,
         Reason::CongestionWindow if hold.behind < hold.connection.mss => Kind::ShortInitialSegment,
         Reason::CongestionWindow => Kind::SlowStartDelayedAck,
         Reason::Buffer => Kind::SmallBuffer,
         Reason::Nagle => {
-            let late = late_ns > REACTION_NS.max(path_ns / 2);
+            // A timer that was seen needs no measure: the peer may have set it shorter (`TCP_DELACK_MAX_US`).
+            let late = timer == Timer::Expired || late_ns > REACTION_NS.max(path_ns / 2);
             if hold.release == Release::Ack && !late {
                 Kind::NagleRoundTrip
             } else if buffer::tears(hold.behind, hold.connection.mss) {

@@ -212,6 +212,34 @@ fn a_timer_that_was_forgotten_is_unknown() {
     assert_eq!(judge.timer(&later), Timer::DidNot);
 }
 
+/// A peer may set its timer as short as it likes (`TCP_DELACK_MAX_US`), and a hold may begin shortly before it.
+#[test]
+fn a_timer_that_expired_makes_a_short_hold_no_round_trip() {
+    let mut hold = local_hold();
+    hold.end_ns = hold.start_ns + 2 * MS;
+    let of = |expired_at_ns: &[i64]| {
+        let mut judge = Judge::that_sees_timers();
+        for at_ns in expired_at_ns {
+            let mut connection = hold.connection;
+            (connection.local, connection.remote) = (hold.connection.remote, hold.connection.local);
+            let late = DelayedAck {
+                connection,
+                at_ns: *at_ns,
+                unread: 0,
+            };
+            judge.take(Event::DelayedAck(late), |_| ());
+        }
+        let mut found = Vec::new();
+        judge.take(Event::Hold(hold.clone()), |_| ());
+        judge.finish(|finding| found.push(finding.kind));
+        found
+    };
+    assert_eq!(of(&[hold.end_ns - MS / 10]), [Kind::WriteWriteRead]);
+    assert_eq!(of(&[]), [Kind::NagleRoundTrip]);
+    // It expired before the hold began.
+    assert_eq!(of(&[hold.start_ns - 1]), [Kind::NagleRoundTrip]);
+}
+
 /// On a busy machine a thread may have no processor for longer than the timer.
 #[test]
 fn a_timer_that_expired_over_unread_data_tells_of_a_late_reader() {
