@@ -89,8 +89,9 @@ pub(super) fn look(command: &[String], mut source: Source) -> Result<Looked, Fai
         case: tally.case,
         apart: tally.apart,
         prompt: tally.prompt,
-        slower: judge.excused.slower,
-        seen: Some(seen),
+        slower: Some(judge.excused.slower),
+        seen,
+        segments_unknown: 0,
         way: match lost {
             0 => "asked of the kernel (BPF)".to_owned(),
             lost => format!("asked of the kernel (BPF); {lost} events lost"),

@@ -101,9 +101,11 @@ struct Looked {
     /// acknowledgments.
     prompt: u64,
     /// Short writes that a slower acknowledgment would have held; not known by some sources.
-    slower: u64,
-    /// How much was seen; not known by some sources.
-    seen: Option<Seen>,
+    slower: Option<u64>,
+    /// How much was seen.
+    seen: Seen,
+    /// Connections whose segments are not in `seen`, because they could not be read.
+    segments_unknown: u64,
     /// The source, in words.
     way: String,
     /// The reason why something may have been missed.
@@ -268,14 +270,16 @@ fn say(args: &Args, looked: &Looked) {
         "tinygram guard: {count} connection stall{}{accepted}.",
         if count == 1 { "" } else { "s" },
     ));
-    let mut line = match looked.seen {
-        Some(seen) => format!(
-            "tinygram guard: {}, {}",
-            crate::amount::in_words(seen),
-            looked.way
-        ),
-        None => format!("tinygram guard: {}", looked.way),
-    };
+    let mut line = format!(
+        "tinygram guard: {}{}, {}",
+        crate::amount::in_words(looked.seen),
+        match looked.segments_unknown {
+            0 => String::new(),
+            1 => " (those of 1 connection unknown)".to_owned(),
+            unknown => format!(" (those of {unknown} connections unknown)"),
+        },
+        looked.way
+    );
     if looked.apart > 0 {
         line += &format!(
             "; {} holds that the writing thread did not wait for",
@@ -288,11 +292,8 @@ fn say(args: &Args, looked: &Looked) {
             looked.prompt
         );
     }
-    if looked.slower > 0 {
-        line += &format!(
-            "; {} short writes that a slower acknowledgment would have held",
-            looked.slower
-        );
+    if let Some(slower) = looked.slower.filter(|slower| *slower > 0) {
+        line += &format!("; {slower} short writes that a slower acknowledgment would have held");
     }
     remark(&line);
 }

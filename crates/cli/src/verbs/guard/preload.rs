@@ -61,6 +61,7 @@ pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Look
     let counts = counted.read();
     counted.remove();
 
+    let (seen, segments_unknown) = counts.seen();
     let awaited: Vec<_> = counts.awaited().collect();
     let case = awaited.first().map(|one| {
         let sender = match one.accepted {
@@ -78,8 +79,9 @@ pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Look
         case,
         apart: counts.unawaited(),
         prompt: counts.awaited_briefly(),
-        slower: 0,
-        seen: None,
+        slower: None,
+        seen,
+        segments_unknown,
         way: format!("asked of each socket after its writes (preloaded library){unless}"),
         blind: counts.uncovered(),
     })

@@ -11,6 +11,7 @@ use tempfile::NamedTempFile;
 use tinygram_coalesce::Policy;
 use tinygram_preload::page::{Cause, Page, Why};
 use tinygram_preload::settings::{Settings, unmapped};
+use tinygram_watch::seen::Seen;
 use tinygram_watch::site::CallSite;
 
 use super::sites::{StallSite, Traced};
@@ -321,6 +322,19 @@ impl Counts {
     /// peer.
     pub(crate) fn unawaited(&self) -> u64 {
         self.peers.iter().map(|peer| peer.unawaited).sum()
+    }
+
+    /// Returns how much was seen, and of how many connections the segments are not known: they ended while the
+    /// library did not look, or have not ended.
+    pub(crate) fn seen(&self) -> (Seen, u64) {
+        let sum = |count: fn(&Peer) -> u64| self.peers.iter().map(count).sum::<u64>();
+        let seen = Seen {
+            connections: sum(|peer| peer.connections) + self.unlisted_connections,
+            writes: Some(sum(|peer| peer.writes)),
+            segments: sum(|peer| peer.segments_sent),
+        };
+        let unknown = sum(|peer| peer.connections_ended_unseen) + self.unlisted_connections;
+        (seen, unknown)
     }
 
     /// Returns the reason why something may have been missed, if there is one.
