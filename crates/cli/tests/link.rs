@@ -188,6 +188,19 @@ fn the_command_s_exit_code_is_the_link_s() {
     }
 }
 
+/// Nobody reads what the link carried, and nothing breaks.
+#[test]
+fn closed_standard_error_leaves_the_command_s_exit_code() {
+    if possible() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut link = Command::new(TINYGRAM);
+        link.args(["link", "--", "sh", "-c", "exit 7"]);
+        let status = link.stdout(Stdio::null()).stderr(writer).status().unwrap();
+        assert_eq!(status.code(), Some(7));
+    }
+}
+
 #[test]
 fn an_interrupt_ends_the_link_and_leaves_nothing() {
     if !possible() {

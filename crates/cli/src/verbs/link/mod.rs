@@ -19,7 +19,7 @@ use tinygram_link::netlink;
 use tinygram_link::relay::Link;
 use tinygram_link::veth::{self, Offload};
 
-use crate::exit::{Done, Failure};
+use crate::exit::{Done, Failure, complain};
 use crate::supervise;
 use crate::terminal;
 use crate::values::{count, duration, rate, share};
@@ -151,7 +151,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         None => terminal::print(text.as_bytes()),
         // Standard output belongs to the command.
         Some(status) => {
-            eprint!("{text}");
+            complain(text.trim_end_matches('\n'));
             supervise::end_like(status)
         }
     }
