@@ -224,8 +224,18 @@ fn captures_that_cannot_tell_for_one_reason_are_one_line() {
     let output = diagnose(&[], &captures);
     let said = text(&output.stdout);
     assert_eq!(said.matches("Cannot tell").count(), 1, "{said}");
-    assert!(said.contains("and 4 other captures"), "{said}");
+    assert!(
+        said.contains("and 4 other captures (--verbose names them)"),
+        "{said}"
+    );
     assert_eq!(output.status.code(), Some(3));
+    let output = diagnose(&["--verbose"], &captures);
+    let said = text(&output.stdout);
+    let line = said.lines().find(|line| line.contains("Cannot tell"));
+    let line = line.expect("still one line");
+    for number in 0..5 {
+        assert!(line.contains(&format!("one-way-{number}.pcap")), "{line}");
+    }
 }
 
 #[test]

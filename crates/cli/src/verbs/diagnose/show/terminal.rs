@@ -18,7 +18,7 @@ use crate::exit::Failure;
 pub(super) fn report(plan: &Plan, results: &Results) -> String {
     let groups = groups(results);
     let mut out = String::new();
-    verdict(&mut out, results, &groups);
+    verdict(&mut out, plan, results, &groups);
     overall(&mut out, results);
     connections(&mut out, plan, results);
     for group in &groups {
@@ -31,7 +31,7 @@ pub(super) fn report(plan: &Plan, results: &Results) -> String {
     out
 }
 
-fn verdict(out: &mut String, results: &Results, groups: &[Group<'_>]) {
+fn verdict(out: &mut String, plan: &Plan, results: &Results, groups: &[Group<'_>]) {
     let total = results.total();
     for group in groups.iter().take(SENTENCES) {
         let _ = writeln!(out, "{}", group.sentence());
@@ -43,7 +43,7 @@ fn verdict(out: &mut String, results: &Results, groups: &[Group<'_>]) {
             groups.len() - SENTENCES
         );
     }
-    *out += &outcome(results);
+    *out += &outcome(results, plan.verbose);
     if total.dropped_findings > 0 {
         let _ = writeln!(
             out,
@@ -56,16 +56,18 @@ fn verdict(out: &mut String, results: &Results, groups: &[Group<'_>]) {
     }
 }
 
-/// Returns what to say if nothing stalled; an empty text if something did.
-pub(super) fn outcome(results: &Results) -> String {
+/// Returns what to say if nothing stalled; an empty text if something did. `verbose` names all captures that
+/// cannot tell.
+pub(super) fn outcome(results: &Results, verbose: bool) -> String {
     let total = results.total();
     let mut out = String::new();
     let several = results.captures.len() > 1;
     for (names, obstacles) in by_reason(results) {
         let whose = match &names[..] {
             [name] if several => format!("{name}: "),
+            [_, _, ..] if verbose => format!("{}: ", names.join(", ")),
             [first, others @ ..] if !others.is_empty() => format!(
-                "{first} and {} (the files are in --json): ",
+                "{first} and {} (--verbose names them): ",
                 plural(others.len(), "other capture")
             ),
             _ => String::new(),

@@ -56,7 +56,7 @@ fn verdict(results: &Results, groups: &[Group<'_>]) -> Section {
     let mut sentences: Vec<_> = (groups.iter().take(SENTENCES))
         .map(|group| (Tone::Bad, group.sentence()))
         .collect();
-    let outcome = super::terminal::outcome(results);
+    let outcome = super::terminal::outcome(results, true);
     sentences.extend(
         outcome
             .lines()
