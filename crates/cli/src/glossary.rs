@@ -33,7 +33,11 @@ impl Glosses {
 }
 
 /// The words of `watch` and `ps`, as they are shown. The kinds of stalls have their names in JSON.
-const LIVE_WORDS: [(&str, &str); 16] = [
+const LIVE_WORDS: [(&str, &str); 17] = [
+    (
+        "sampled",
+        "found by looking now and then: what was sent before the first look is not in the figures",
+    ),
     (
         "write-write-read",
         "two short writes, then a wait for the answer: the second leaves only when the first is acknowledged",

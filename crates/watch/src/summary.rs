@@ -70,6 +70,8 @@ pub struct Flood {
     pub turns: u64,
     /// Payload in octets.
     pub bytes: u64,
+    /// Segments before the first that was looked at: many if it was found by samples.
+    pub unseen: u64,
 }
 
 impl Row {
@@ -130,12 +132,14 @@ impl Row {
                 writes,
                 turns,
                 bytes,
+                unseen,
                 ..
             } => {
                 self.flood.segments += segments;
                 self.flood.writes += writes.unwrap_or(0);
                 self.flood.turns += turns;
                 self.flood.bytes += bytes;
+                self.flood.unseen = self.flood.unseen.max(*unseen);
             }
         }
         if finding.kind.is_stall() {
@@ -157,6 +161,7 @@ impl Row {
         self.flood.writes += other.flood.writes;
         self.flood.turns += other.flood.turns;
         self.flood.bytes += other.flood.bytes;
+        self.flood.unseen = self.flood.unseen.max(other.flood.unseen);
         // Histograms that grow take every value.
         let _ = self.costs_us.add(&other.costs_us);
         let _ = self.held.add(&other.held);

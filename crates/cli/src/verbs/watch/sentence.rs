@@ -144,4 +144,4 @@ fn clock(epoch_ns: i64) -> String {
 }
 
 /// So many segments go by before any connection is looked at.
-const FEW: u64 = 16;
+pub(super) const FEW: u64 = 16;

@@ -123,6 +123,7 @@ fn cells(key: &Key, row: &Row) -> [String; 11] {
         Side::Client => format!("to :{}", key.port),
     };
     let what = match key.part {
+        Part::Sent if row.flood.unseen > sentence::FEW => format!("{}, sampled", key.kind.name()),
         Part::Sent => key.kind.name().to_owned(),
         Part::AcknowledgedLate => format!("{}, late ACK here", key.kind.name()),
     };
@@ -157,4 +158,71 @@ fn cells(key: &Key, row: &Row) -> [String; 11] {
         p99,
         total,
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use tinygram_host::process::Process;
+    use tinygram_stalls::{Cost, Kind, Tier};
+    use tinygram_watch::event::{Connection, Writer};
+    use tinygram_watch::finding::{Facts, Finding};
+
+    use super::*;
+
+    /// Returns the table of a flood before whose first look `unseen` segments were sent.
+    fn table_of(unseen: u64) -> String {
+        let process = Process {
+            pid: 7,
+            name: "sensor".into(),
+            script: None,
+            user: "root".into(),
+            container: None,
+            cgroup: None,
+        };
+        let finding = Finding {
+            kind: Kind::TinygramFlood,
+            tier: Tier::Certain,
+            part: Part::Sent,
+            connection: Connection {
+                cookie: 1,
+                netns: 1,
+                local: ([127, 0, 0, 1], 50_000).into(),
+                remote: ([127, 0, 0, 1], 80).into(),
+                mss: 1448,
+                srtt_ns: 0,
+                min_rtt_ns: None,
+            },
+            side: Side::Client,
+            process: Writer {
+                pid: 7,
+                thread: 7,
+                uid: 0,
+                cgroup: 0,
+                comm: "sensor".into(),
+            },
+            start_ns: 0,
+            cost: Cost::segments(900),
+            facts: Facts::Flood {
+                segments: 1000,
+                writes: Some(1000),
+                turns: 0,
+                bytes: 8000,
+                lasted_ns: 1_000_000_000,
+                unseen,
+            },
+            call: None,
+        };
+        let mut summary = Summary::default();
+        summary.add(&finding, &process);
+        text(&summary, 200)
+    }
+
+    #[test]
+    fn a_flood_that_was_found_by_samples_is_marked() {
+        let sampled = table_of(5_000);
+        assert!(sampled.contains("tinygram-flood, sampled"), "{sampled}");
+        assert!(sampled.contains("\nsampled: found by looking"), "{sampled}");
+        let whole = table_of(sentence::FEW);
+        assert!(!whole.contains("sampled"), "{whole}");
+    }
 }
