@@ -190,6 +190,11 @@ def squeezed(text):
     ("ask", "kind", "words"),
     [
         (lambda: tinygram.diagnose("/no/such.pcap"), FileNotFoundError, "reading /no/such.pcap: No such file"),
+        (
+            lambda: tinygram.diagnose(["/no/such.pcap", CLEAN, "/nor/this.pcap"]),
+            FileNotFoundError,
+            "reading /no/such.pcap: No such file or directory; reading /nor/this.pcap: No such file or directory",
+        ),
         (lambda: tinygram.diagnose(str(ROOT)), ValueError, "is a folder (accepted: files)"),
         (lambda: tinygram.diagnose(ROOT / "Cargo.toml"), ValueError, "Cargo.toml is not a capture: begins with"),
         (lambda: tinygram.diagnose(b""), ValueError, "bytes is empty"),

@@ -23,7 +23,25 @@ def given(source: Source | Sequence[Source], name: str | None) -> list[Named]:
         raise ValueError("nothing to read (accepted: a path, bytes, an open file, or a list of them)")
     if name is not None and len(sources) > 1:
         raise ValueError("name is for one source (accepted: a list without name)")
-    return [named(one, name) for one in sources]
+    taken: list[Named] = []
+    unreadable: list[OSError] = []
+    for one in sources:
+        try:
+            taken.append(named(one, name))
+        except OSError as error:
+            unreadable.append(error)
+    if unreadable:
+        raise all_of(unreadable)
+    return taken
+
+
+def all_of(errors: Sequence[OSError]) -> OSError:
+    """Returns one error that says all; of their type if they have one."""
+    if len(errors) == 1:
+        return errors[0]
+    kinds = {type(error) for error in errors}
+    kind = kinds.pop() if len(kinds) == 1 else OSError
+    return kind("; ".join(str(error) for error in errors))
 
 
 def is_one(source: object) -> bool:
