@@ -30,6 +30,14 @@ pub(crate) fn now_ns() -> u64 {
     (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64).max(1)
 }
 
+/// Returns this many nanoseconds as the kernel takes them.
+pub(crate) fn timespec(nanoseconds: u64) -> timespec {
+    timespec {
+        tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
+        tv_nsec: (nanoseconds % 1_000_000_000) as c_long,
+    }
+}
+
 type Clock = unsafe extern "C" fn(c_int, *mut timespec) -> c_int;
 
 static CLOCK: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());

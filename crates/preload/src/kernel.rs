@@ -152,9 +152,10 @@ pub(crate) fn call(number: c_long, [first, second, third]: [c_long; 3]) -> c_lon
     unsafe { syscall()(number, first, second, third) }
 }
 
-type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
+pub(crate) type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
 
-fn syscall() -> Syscall {
+/// Returns the C library's `syscall`, not the hook of that name.
+pub(crate) fn syscall() -> Syscall {
     static SYSCALL: Symbol = Symbol::new(c"syscall", None);
     // SAFETY: the symbol has that type.
     unsafe { std::mem::transmute::<*mut c_void, Syscall>(SYSCALL.address()) }

@@ -27,6 +27,8 @@ pub mod settings;
 // The library itself runs on one platform only; elsewhere the crate has what the command shares
 // with it.
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+mod alarm;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod clock;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod contention;

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::contention::Contention;
+use crate::holding::Holding;
 use crate::reach::{Reach, Used};
 use crate::{flush, table};
 
@@ -81,6 +82,21 @@ impl Rounds {
             again_ns,
         }
     }
+}
+
+/// Returns since when the oldest bytes have been held that nobody has flushed, or `now_ns` if that
+/// is earlier.
+pub(crate) fn oldest(now_ns: u64) -> u64 {
+    let mut oldest_ns = now_ns;
+    table::sweep(|fd| {
+        if let Some(since_ns) = table::holding(fd).map(Holding::held_since)
+            && since_ns != 0
+        {
+            oldest_ns = oldest_ns.min(since_ns);
+        }
+        true
+    });
+    oldest_ns
 }
 
 /// Returns how often the deadline must be doubled, from one deadline on, to exceed this age: what

@@ -1,8 +1,13 @@
 //! The watchdog: a thread that flushes what was held for too long while its program ran on.
 //!
 //! It is necessary because the kernel's own bound on held bytes is the retransmission timeout, 200
-//! ms and more. It sleeps on a futex while nothing is dirty, and its thread is ended around a fork
-//! or a sandbox, so that the program sees no threads but its own there.
+//! ms and more. Its thread is ended around a fork or a sandbox, so that the program sees no threads
+//! but its own there.
+//!
+//! It sleeps until its [`Alarm`] fires. A thread that holds something sets the alarm to a deadline
+//! after the oldest hold, and pushes it ahead when half a deadline has passed. So it does not fire
+//! while the program flushes by itself, and no byte is held for longer than a deadline. Where there
+//! is no alarm, the watchdog looks once in a deadline as long as anything is held.
 //!
 //! Nothing is held unless the watchdog runs. A forked child, whose pages of state are wiped, starts
 //! its own. No watchdog runs before there is something to hold: a program whose connections answer
@@ -14,9 +19,10 @@ use std::sync::atomic::{
 
 use libc::c_void;
 
+use crate::alarm::Alarm;
 use crate::live::LIVE;
 use crate::reach::Reach;
-use crate::rounds::Rounds;
+use crate::rounds::{self, Rounds};
 use crate::table::InChild;
 use crate::{clock, kernel, orders, reach, table};
 use tinygram_coalesce::Pace;
@@ -28,6 +34,13 @@ struct Watchdog {
     /// Set if a write wanted to be held while no watchdog ran.
     wanted: AtomicU32,
     thread: AtomicU64,
+    alarm: Alarm,
+    /// Until when nothing needs to be done, because the watchdog will look in time: an even number
+    /// of nanoseconds on the monotonic clock. An odd number means that the watchdog rests; it is
+    /// the time since when, so no two are equal.
+    covered_ns: AtomicU64,
+    /// Changes whenever a watchdog without an alarm is woken.
+    bell: AtomicU32,
     /// The numbers of a [`Pace`].
     window_ns: AtomicU64,
     asked: AtomicU64,
@@ -37,8 +50,7 @@ struct Watchdog {
 
 const NONE: u32 = 0;
 const STARTING: u32 = 1;
-const AWAKE: u32 = 2;
-const ASLEEP: u32 = 3;
+const RUNS: u32 = 2;
 const STOPPING: u32 = 4;
 /// No thread could be made, so this process holds nothing.
 const FAILED: u32 = 5;
@@ -64,7 +76,7 @@ fn watchdog() -> Option<&'static Watchdog> {
 pub(crate) fn guards() -> bool {
     let Some(dog) = watchdog() else { return false };
     let state = dog.state.load(Relaxed);
-    if state == AWAKE || state == ASLEEP {
+    if state == RUNS {
         return true;
     }
     if state == NONE {
@@ -76,7 +88,11 @@ pub(crate) fn guards() -> bool {
 /// Returns whether holding something would first have to start or wake the watchdog.
 #[inline(always)]
 pub(crate) fn rests() -> bool {
-    watchdog().is_some_and(|dog| matches!(dog.state.load(Relaxed), NONE | ASLEEP))
+    watchdog().is_some_and(|dog| match dog.state.load(Relaxed) {
+        NONE => true,
+        RUNS => is_rest(dog.covered_ns.load(Relaxed)),
+        _ => false,
+    })
 }
 
 /// Counts one more write that would be held if the watchdog did not rest, and returns whether it is
@@ -100,16 +116,22 @@ pub(crate) fn is_worth_waking() -> bool {
     })
 }
 
-/// Tells the watchdog that something is dirty. The socket's `since_ns` must have been set by a
-/// locked instruction before, so that either a watchdog falling asleep sees it or this thread sees
-/// it asleep.
+/// Makes sure that the watchdog will look at what is held since `now_ns`. The socket's mark must
+/// have been set by a locked instruction before, so that either a watchdog that begins to rest sees
+/// it or this thread sees that it rests.
 #[inline(always)]
-pub(crate) fn alert() {
-    if let Some(dog) = watchdog()
-        && dog.state.load(Relaxed) == ASLEEP
-    {
-        dog.wake_if_asleep();
+pub(crate) fn alert(now_ns: u64) {
+    if let Some(dog) = watchdog() {
+        let covered_ns = dog.covered_ns.load(Relaxed);
+        if is_rest(covered_ns) || now_ns >= covered_ns {
+            dog.cover(covered_ns, now_ns);
+        }
     }
+}
+
+#[inline(always)]
+fn is_rest(covered_ns: u64) -> bool {
+    covered_ns & 1 == 1
 }
 
 /// Makes the next call that may wait start the watchdog, if there is none.
@@ -147,7 +169,7 @@ pub(crate) fn stop() {
 pub(crate) fn before_first_thread_ends() {
     reach::share_from_now_on();
     let Some(dog) = watchdog() else { return };
-    if matches!(dog.state.load(Relaxed), AWAKE | ASLEEP) {
+    if dog.state.load(Relaxed) == RUNS {
         dog.stop();
         dog.start();
     }
@@ -167,7 +189,7 @@ impl Watchdog {
         let state = match spawn() {
             Some(thread) => {
                 self.thread.store(thread, Relaxed);
-                AWAKE
+                RUNS
             }
             None => FAILED,
         };
@@ -177,50 +199,104 @@ impl Watchdog {
             .compare_exchange(STARTING, state, SeqCst, Relaxed);
     }
 
+    /// Sets the alarm to a deadline after the oldest hold, or wakes a watchdog that has none.
+    ///
+    /// The alarm is set first, and the word is changed only if it is still the one that was read
+    /// before: the watchdog changes it whenever it looks. So a thread that stands still anywhere
+    /// here can set the alarm too early, but not too late, and it cannot claim a cover that is
+    /// gone.
     #[cold]
-    fn wake_if_asleep(&self) {
-        if self
-            .state
-            .compare_exchange(ASLEEP, AWAKE, SeqCst, Relaxed)
-            .is_ok()
-        {
-            crate::errno::kept(|| kernel::futex(&self.state, libc::FUTEX_WAKE, 1, None));
+    fn cover(&self, before: u64, now_ns: u64) {
+        if !self.alarm.is_made() {
+            let woken = self
+                .covered_ns
+                .compare_exchange(before, UNTIL_IT_RESTS, SeqCst, Relaxed);
+            if woken.is_ok() {
+                self.wake();
+            }
+            return;
         }
+        let deadline_ns = deadline_ns();
+        let oldest_ns = rounds::oldest(now_ns);
+        self.alarm.set(oldest_ns + deadline_ns);
+        let until_ns = (now_ns + deadline_ns / 2) & !1;
+        let _ = self
+            .covered_ns
+            .compare_exchange(before, until_ns, SeqCst, Relaxed);
+    }
+
+    #[cold]
+    fn wake(&self) {
+        self.bell.fetch_add(1, SeqCst);
+        crate::errno::kept(|| {
+            kernel::futex(&self.bell, libc::FUTEX_WAKE, 1, None);
+            self.alarm.ring();
+        });
     }
 
     fn stop(&self) {
         self.wanted.store(0, Relaxed);
-        let before = self.state.fetch_update(SeqCst, SeqCst, |state| {
-            matches!(state, AWAKE | ASLEEP).then_some(STOPPING)
-        });
-        let Ok(_) = before else { return };
+        let running = self.state.compare_exchange(RUNS, STOPPING, SeqCst, Relaxed);
+        if running.is_err() {
+            return;
+        }
+        self.wake();
         crate::errno::kept(|| {
-            kernel::futex(&self.state, libc::FUTEX_WAKE, 1, None);
             // SAFETY: the thread was made joinable, and only the thread that stopped it joins it.
             unsafe { kernel::pthread_join(self.thread.load(Relaxed), std::ptr::null_mut()) };
         });
         self.state.store(NONE, SeqCst);
     }
 
-    /// Runs the thread: pauses until the oldest held byte is due, flushes what is due, and sleeps
-    /// until woken after a round in which nothing was held. A round costs one timer interrupt, and
-    /// waking the watchdog about two; so at most one round is wasted.
+    /// Runs the thread: flushes what is due, and waits until more may be due. It rests after a
+    /// round in which nothing was held.
     fn run(&self) {
         let Some(reach) = Reach::begin() else {
             return self.fail();
         };
-        let deadline_ns = orders::orders().map_or(0, |orders| orders.rules().watchdog_ns);
-        let mut rounds = Rounds::begin(deadline_ns, reach);
+        let has_alarm = self.alarm.make();
+        let mut rounds = Rounds::begin(deadline_ns(), reach);
         while self.state.load(Acquire) != STOPPING && !reach::is_last_thread() {
-            let round = rounds.patrol(clock::now_ns());
+            // Before the round: what is held after it was looked for must be covered anew.
+            let bell = self.bell.load(SeqCst);
+            let now_ns = clock::now_ns();
+            let rest = now_ns | 1;
+            self.covered_ns.store(rest, SeqCst);
+            let round = rounds.patrol(now_ns);
             if round.unreachable {
+                self.alarm.delete();
                 return self.fail();
             }
-            if round.quiet {
-                self.sleep(&mut rounds);
-            } else {
-                pause(round.pause_ns, &self.state);
+            if !round.quiet && has_alarm {
+                self.cover(rest, now_ns);
+            } else if !round.quiet {
+                let _ = self
+                    .covered_ns
+                    .compare_exchange(rest, UNTIL_IT_RESTS, SeqCst, Relaxed);
             }
+            // A process whose first thread has ended ends with its last, which must not be this
+            // one.
+            let last_thread = reach::must_share().then_some(LAST_THREAD_CHECK_NS);
+            let next = (!round.quiet && !has_alarm).then_some(round.pause_ns);
+            let timeout_ns = last_thread
+                .into_iter()
+                .chain(round.again_ns)
+                .chain(next)
+                .min();
+            self.wait(bell, has_alarm, timeout_ns);
+        }
+        self.alarm.delete();
+    }
+
+    fn wait(&self, bell: u32, has_alarm: bool, timeout_ns: Option<u64>) {
+        if has_alarm {
+            // A watchdog that must stop may have been woken before it had its alarm.
+            if self.bell.load(SeqCst) == bell {
+                Alarm::wait(timeout_ns);
+            }
+        } else {
+            let timeout = timeout_ns.map(clock::timespec);
+            kernel::futex(&self.bell, libc::FUTEX_WAIT, bell, timeout.as_ref());
         }
     }
 
@@ -231,32 +307,11 @@ impl Watchdog {
             (state != STOPPING).then_some(FAILED)
         });
     }
+}
 
-    fn sleep(&self, rounds: &mut Rounds) {
-        if self
-            .state
-            .compare_exchange(AWAKE, ASLEEP, SeqCst, Relaxed)
-            .is_err()
-        {
-            return;
-        }
-        // Something may have become dirty just before the sleep was announced.
-        let round = rounds.patrol(clock::now_ns());
-        if !round.quiet {
-            let _ = self.state.compare_exchange(ASLEEP, AWAKE, SeqCst, Relaxed);
-            return;
-        }
-        // A process whose first thread has ended ends with its last, which must not be this one.
-        let last_thread = reach::must_share().then_some(LAST_THREAD_CHECK_NS);
-        let timeout_ns = last_thread.into_iter().chain(round.again_ns).min();
-        let timeout = timeout_ns.map(timespec);
-        while self.state.load(Acquire) == ASLEEP && !reach::is_last_thread() {
-            kernel::futex(&self.state, libc::FUTEX_WAIT, ASLEEP, timeout.as_ref());
-            if round.again_ns.is_some() {
-                let _ = self.state.compare_exchange(ASLEEP, AWAKE, SeqCst, Relaxed);
-            }
-        }
-    }
+/// Returns the longest time for which a byte may be held.
+fn deadline_ns() -> u64 {
+    orders::orders().map_or(0, |orders| orders.rules().watchdog_ns)
 }
 
 /// Starts a joinable thread and returns it. Every signal is blocked in it: the program's handlers
@@ -295,18 +350,8 @@ fn spawn() -> Option<u64> {
     }
 }
 
-/// Waits for this time, or until the watchdog must stop.
-fn pause(nanoseconds: u64, state: &AtomicU32) {
-    kernel::futex(state, libc::FUTEX_WAIT, AWAKE, Some(&timespec(nanoseconds)));
-}
-
-fn timespec(nanoseconds: u64) -> libc::timespec {
-    libc::timespec {
-        tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
-        tv_nsec: (nanoseconds % 1_000_000_000) as libc::c_long,
-    }
-}
-
+/// In [`Watchdog::covered_ns`]: a watchdog without an alarm looks until it rests.
+const UNTIL_IT_RESTS: u64 = u64::MAX - 1;
 /// How long a process may outlive its last other thread, if its first ended early.
 const LAST_THREAD_CHECK_NS: u64 = 50_000_000;
 /// Enough for a few nested calls and the thread-local storage of a large program.

@@ -76,7 +76,7 @@ fn mark(fd: c_int, holding: &Holding, thread: &Thread) {
         thread.remember(fd, now_ns);
     }
     table::watch(fd);
-    watchdog::alert();
+    watchdog::alert(now_ns);
 }
 
 /// Sends what is held on `fd`, if anything is.
