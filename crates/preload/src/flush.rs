@@ -105,6 +105,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::keeper;
     use crate::live::LIVE;
     use crate::rounds::Rounds;
     use crate::table::{Identity, Kind};
@@ -201,6 +202,30 @@ mod tests {
         one.send_more();
         rounds.patrol(THEN_NS + BOUND_NS);
         assert!(one.has_arrived(), "a thread took off another's mark");
+
+        // In the middle of its send, and for ever: its thread is cancelled there.
+        let one = Connection::open();
+        thread::reserve(keeper::at_thread_end);
+        let (fd, holding) = (one.near.as_raw_fd(), one.holding);
+        let cancelled = std::thread::spawn(move || {
+            keeper::begin_sending(fd, holding, thread::this());
+            holding.mark(THEN_NS);
+        });
+        cancelled.join().unwrap();
+        assert_eq!(
+            holding.settled_mark(),
+            THEN_NS,
+            "it still counts as sending"
+        );
+
+        // Two holds: the alarm is set for the older one, whichever thread sets it.
+        let other = Connection::open();
+        table::watch(fd);
+        other.holding.mark(THEN_NS + BOUND_NS / 2);
+        table::watch(other.near.as_raw_fd());
+        assert_eq!(crate::rounds::oldest(THEN_NS + BOUND_NS), THEN_NS);
+        holding.forget();
+        other.holding.forget();
 
         // Between the decision to flush and the flush.
         let mut one = Connection::open();

@@ -27,6 +27,11 @@ pub(crate) struct Thread {
     lender: AtomicI32,
     /// When the oldest byte that this thread holds was written.
     oldest_ns: AtomicU64,
+    /// The descriptor on which this thread is counted as sending, plus one; 0 if there is none. (A
+    /// signal handler that sends in the middle of a send replaces it.)
+    sending: AtomicI32,
+    /// Whether [`ENDS`] will call for this thread.
+    has_will: AtomicU32,
     /// The last write, in case it is refused: see [`LastWrite`].
     last_fd: AtomicI32,
     last_flags: AtomicU32,
@@ -36,6 +41,9 @@ pub(crate) struct Thread {
     fds: [AtomicI32; SOCKETS],
 }
 
+/// The number of keys whose values the C library keeps in the thread itself (glibc's
+/// `PTHREAD_KEY_2NDLEVEL_SIZE`).
+const OWN_KEYS: u32 = 32;
 /// The most sockets that one thread may have dirty at once; a fan-out to more flushes in between.
 const SOCKETS: usize = 238;
 
@@ -91,7 +99,49 @@ pub(crate) fn this() -> &'static Thread {
     }
 }
 
+/// The key whose destructor the C library calls when a thread ends, however it ends; plus one, and
+/// 0 before [`reserve`].
+static ENDS: AtomicU32 = AtomicU32::new(0);
+
+/// Makes `at_end` be called on each thread that has sent, when it ends: also when it is cancelled in
+/// the middle of a send. Called once, before `main`: the C library keeps the values of the first
+/// keys in the thread itself, so setting one later allocates nothing.
+pub(crate) fn reserve(at_end: unsafe extern "C" fn(*mut libc::c_void)) {
+    let mut key = 0;
+    // SAFETY: writes a local. The library is never unloaded, so the function stays.
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(at_end)) } == 0 && key < OWN_KEYS {
+        ENDS.store(key + 1, Relaxed);
+    }
+}
+
 impl Thread {
+    /// Records that the calling thread is about to be counted as sending on `fd`.
+    #[inline(always)]
+    pub(crate) fn begin_sending(&self, fd: i32) {
+        if self.has_will.load(Relaxed) == 0 {
+            self.make_will();
+        }
+        self.sending.store(fd + 1, Relaxed);
+    }
+
+    #[cold]
+    fn make_will(&self) {
+        self.has_will.store(1, Relaxed);
+        if let Some(key) = ENDS.load(Relaxed).checked_sub(1) {
+            // SAFETY: the key exists; the value only needs to differ from null.
+            unsafe { libc::pthread_setspecific(key, std::ptr::from_ref(self).cast()) };
+        }
+    }
+
+    /// Records that the send is over; returns where the thread was counted as sending.
+    #[inline(always)]
+    pub(crate) fn end_sending(&self) -> Option<i32> {
+        self.sending
+            .swap(0, Relaxed)
+            .checked_sub(1)
+            .filter(|&fd| fd >= 0)
+    }
+
     /// Returns whether this thread holds nothing.
     #[inline(always)]
     pub(crate) fn is_clean(&self) -> bool {

@@ -18,6 +18,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -372,6 +373,62 @@ static void cancels(void) {
     close(quiet);
 }
 
+/* Writes a piece, which has no room. */
+static void *fills(void *argument) {
+    int fd = *(int *)argument;
+    for (;;) MUST(write(fd, "x", 1) > 0);
+}
+
+static void *echoes(void *argument) {
+    int fd = *(int *)argument;
+    char bytes[65536];
+    for (ssize_t n; (n = read(fd, bytes, sizeof bytes)) > 0;)
+        if (bytes[n - 1] == 'b') MUST(write(fd, "c", 1) == 1);
+    return NULL;
+}
+
+/* A thread is cancelled inside a held send; another goes on with its connection. */
+static void cancels_sends(void) {
+    struct sockaddr_in a = {.sin_family = AF_INET};
+    socklen_t len = sizeof a;
+    int listener = socket(AF_INET, SOCK_STREAM, 0), near = socket(AF_INET, SOCK_STREAM, 0), far;
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    MUST(bind(listener, (struct sockaddr *)&a, sizeof a) == 0 && listen(listener, 1) == 0);
+    MUST(getsockname(listener, (struct sockaddr *)&a, &len) == 0);
+    MUST(connect(near, (struct sockaddr *)&a, sizeof a) == 0);
+    MUST((far = accept(listener, NULL, NULL)) >= 0);
+    /* So that its writes are held, it has a habit of pieces. */
+    pthread_t peer, writer;
+    MUST(pthread_create(&peer, NULL, echoes, &far) == 0);
+    char byte;
+    for (int i = 0; i < 20; i++)
+        MUST(write(near, "aa", 2) == 2 && write(near, "b", 1) == 1 && read(near, &byte, 1) == 1);
+    pthread_cancel(peer), pthread_join(peer, NULL);
+    static char much[65536];
+    /* Full to the last octet, so that the thread's first write, which is held, waits. Without a wait
+     * between: all is one answer in many pieces. */
+    for (int full = 0; full < 5;) {
+        ssize_t sent = send(near, much, sizeof much, MSG_DONTWAIT);
+        full = sent < 0 && send(near, much, 1, MSG_DONTWAIT) < 0 ? full + 1 : 0;
+        struct timespec begun, now;
+        clock_gettime(CLOCK_MONOTONIC, &begun);
+        do clock_gettime(CLOCK_MONOTONIC, &now);
+        while ((now.tv_sec - begun.tv_sec) * 1000000000L + now.tv_nsec - begun.tv_nsec < 5000000);
+    }
+    MUST(pthread_create(&writer, NULL, fills, &near) == 0);
+    usleep(100000);
+    void *result;
+    pthread_cancel(writer);
+    MUST(pthread_join(writer, &result) == 0 && result == PTHREAD_CANCELED);
+    MUST(pthread_create(&peer, NULL, echoes, &far) == 0);
+    for (int i = 0; i < 400; i++)
+        MUST(write(near, "aa", 2) == 2 && write(near, "b", 1) == 1 && read(near, &byte, 1) == 1);
+    close(near), pthread_join(peer, NULL), close(far), close(listener);
+    int fd = dial(0);
+    send_frame(fd, 1, LAST, 0, 10);
+    close(fd);
+}
+
 /* A filter that kills for every call that our own program does not need: setsockopt among them. */
 static void sandboxed(void) {
     int fd = dial(0);
@@ -478,6 +535,48 @@ static void spins(void) {
         expect_answer(fd, 3 + i);
     }
     MUST(slow < 5); /* a loaded machine may be slow now and then; the kernel's bound would be slow always */
+    close(fd);
+}
+
+static atomic_int ends;
+
+/* Holds and flushes all the time. */
+static void *converses(void *argument) {
+    int fd = dial(0);
+    unsigned i = 0;
+    while (!ends) {
+        send_frame(fd, 1, ANSWER, i, 30);
+        expect_answer(fd, ++i);
+    }
+    send_frame(fd, 1, LAST, i, 30);
+    close(fd);
+    return argument;
+}
+
+/* Spins on calls that no hook sees, beside a thread that flushes by itself: that thread must not put
+ * off the watchdog. After two rescues nothing more is held, so the first frames tell. */
+static void spins_beside(void) {
+    int fd = dial(0), slow = 0;
+    pthread_t other;
+    MUST(pthread_create(&other, NULL, converses, NULL) == 0);
+    converse(fd, 1, 20);
+    for (unsigned i = 0; i < 10; i++) {
+        struct timespec begun, now;
+        clock_gettime(CLOCK_MONOTONIC, &begun);
+        send_frame(fd, 2, ANSWER | (i == 9 ? LAST : 0), i, i % 2 ? 30 : 1);
+        int ready = 0;
+        do {
+            syscall(SYS_ioctl, fd, FIONREAD, &ready);
+            clock_gettime(CLOCK_MONOTONIC, &now);
+        } while (ready < 4);
+        double ms = (now.tv_sec - begun.tv_sec) * 1e3 + (now.tv_nsec - begun.tv_nsec) / 1e6;
+        if (getenv("HOSTILE_SAYS")) fprintf(stderr, "%.2f ", ms);
+        slow += ms > 150;
+        expect_answer(fd, 21 + i);
+    }
+    MUST(slow < 2); /* a loaded machine may be slow once */
+    ends = 1;
+    MUST(pthread_join(other, NULL) == 0);
     close(fd);
 }
 
@@ -668,8 +767,10 @@ static void close_range_spares(void) {
     close(fd);
 }
 
+static int only_way = -1;
 static void polls_empty(void) {
     for (int way = 0; way < WAYS_TO_SPIN; way++) {
+        if (only_way >= 0 && way != only_way) continue;
         int fd = dial(0), epoll = epoll_create1(0);
         struct epoll_event event = {.events = EPOLLIN};
         MUST(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0);
@@ -846,7 +947,7 @@ static void stress(void) {
 static const struct { const char *name; void (*run)(void); } scenarios[] = {
     {"plain", plain}, {"nonblocking", nonblocking}, {"forked", forked}, {"executed", executed},
     {"vforked", vforked}, {"threads", threads}, {"reader-writer", reader_writer}, {"duplicated", duplicated},
-    {"handed-on", handed_on}, {"signals", signals}, {"jumps", jumps}, {"cancels", cancels},
+    {"handed-on", handed_on}, {"signals", signals}, {"jumps", jumps}, {"cancels", cancels}, {"cancels-sends", cancels_sends}, {"spins-beside", spins_beside},
     {"sandboxed", sandboxed}, {"many", many}, {"closed", closed}, {"spins", spins}, {"orphaned", orphaned}, {"bereft", bereft}, {"killed", killed},
     {"every-call", every_call}, {"streams", streams}, {"floods", floods}, {"options", options},
     {"polls-empty", polls_empty}, {"locked", locked}, {"forks-for-each", forks_for_each}, {"stress", stress},
@@ -861,7 +962,7 @@ int main(int count, char **arguments) {
     }
     port = atoi(arguments[2]);
     if (strcmp(arguments[1], "executed-after") == 0) return executed_after(atoi(arguments[3])), 0;
-    if (count > 3) stress_rounds = atoi(arguments[3]);
+    if (count > 3) stress_rounds = only_way = atoi(arguments[3]);
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
         if (strcmp(arguments[1], scenarios[i].name) == 0) return scenarios[i].run(), 0;
     return 98;

@@ -14,8 +14,11 @@ use libc::c_int;
 pub(crate) use self::waits::{
     Incoming, before_sleep, cares_not, found, found_no_event, incoming, peeks_before,
 };
+#[cfg(test)]
+pub(crate) use self::writes::begin_sending;
 pub(crate) use self::writes::{
-    Outgoing, Taken, held, not_held, outgoing, passed, pushed, sent_alongside, taking, took_along,
+    Outgoing, Taken, at_thread_end, held, not_held, outgoing, passed, pushed, sent_alongside,
+    taking, took_along,
 };
 use crate::holding::Holding;
 use crate::live::{self, LIVE};
@@ -42,6 +45,7 @@ pub(crate) fn begin(
         LIVE.begin(&settings.rules);
         observe::begin(settings.rules.policy, page.is_some());
         watchdog::reserve();
+        thread::reserve(at_thread_end);
         table::reserve();
     }
 }

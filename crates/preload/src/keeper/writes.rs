@@ -95,7 +95,7 @@ fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
             Outgoing::Report
         }
         (true, _) => {
-            holding.begin_sending();
+            begin_sending(fd, holding, thread);
             mark(fd, holding, thread);
             Outgoing::Hold
         }
@@ -108,6 +108,28 @@ fn outgoing_tcp(fd: c_int, mut identity: Identity, len: usize) -> Outgoing {
         _ if dirty => Outgoing::Push(Taken::by(Cause::LargeWrite, holding)),
         _ => Outgoing::Report,
     }
+}
+
+/// Counts the calling thread as one that sends on `fd`.
+#[inline(always)]
+pub(crate) fn begin_sending(fd: c_int, holding: &Holding, thread: &Thread) {
+    thread.begin_sending(fd);
+    holding.begin_sending();
+}
+
+#[inline(always)]
+fn end_sending(holding: &Holding, thread: &Thread) {
+    holding.end_sending();
+    thread.end_sending();
+}
+
+/// Is called at the end of a thread that has sent. If it was cancelled in the middle of a send, it
+/// is still counted as sending, and nobody would ever remove the socket's mark.
+pub(crate) unsafe extern "C" fn at_thread_end(_: *mut libc::c_void) {
+    if let Some(holding) = thread::this().end_sending().and_then(table::holding) {
+        holding.end_sending();
+    }
+    super::flush_thread(Cause::Wait);
 }
 
 /// What was sent, for the predictor.
@@ -265,7 +287,7 @@ pub(crate) fn held(fd: c_int, result: ssize_t) {
     if result >= 0 && holding.held_since() == 0 {
         mark(fd, holding, thread::this());
     }
-    holding.end_sending();
+    end_sending(holding, thread::this());
     if result < 0 {
         refused(fd);
     }
@@ -275,7 +297,7 @@ pub(crate) fn held(fd: c_int, result: ssize_t) {
 #[cold]
 pub(crate) fn not_held(fd: c_int) {
     if let Some(holding) = table::holding(fd) {
-        holding.end_sending();
+        end_sending(holding, thread::this());
     }
     table::forget(fd);
 }
