@@ -19,9 +19,7 @@ impl Debt {
     /// Pays for one interval that has passed.
     #[inline(always)]
     pub(crate) fn pay(&mut self) {
-        if self.intervals != 0 && self.intervals < FOR_GOOD {
-            self.intervals -= 1;
-        }
+        self.intervals = self.intervals.saturating_sub(1);
     }
 
     /// Adds a rescue, and returns whether the debt now exceeds the grace.
@@ -35,13 +33,10 @@ impl Debt {
             self.level = self.level.saturating_sub(1);
         }
         let was_borne = self.is_borne();
-        self.intervals = (self.intervals + (weight << self.level)).min(FOR_GOOD);
+        self.intervals = (self.intervals + (weight << self.level)).min(MOST);
         let outgrown = was_borne && !self.is_borne();
         if outgrown {
             self.level = (self.level + 1).min(highest.max(self.level));
-        }
-        if self.level == LAST_LEVEL && !self.is_borne() {
-            self.intervals = FOR_GOOD;
         }
         outgrown
     }
@@ -56,7 +51,7 @@ impl Debt {
     pub(crate) fn unpack(word: u32) -> Self {
         Self {
             level: (word & 0xf) as u8,
-            intervals: word >> 4 & FOR_GOOD,
+            intervals: word >> 4 & MOST,
         }
     }
 }
@@ -68,7 +63,9 @@ pub(crate) const GRACE: u32 = 1_000;
 /// The cost of a rescue while the thread had no CPU: on a crowded machine a few answers in a
 /// hundred are interrupted in the middle, and lose nothing by it.
 pub(crate) const CONTENDED_WEIGHT: u32 = 32;
-/// After this many doublings a socket's writes are never held again.
+/// After this many doublings the weight grows no more: half a million intervals without holding for
+/// a second rescue. A debt is never for good, because a program that spins, or a machine that is
+/// crowded, may not always be so.
 const LAST_LEVEL: u8 = 9;
-/// The debt that is never paid off.
-const FOR_GOOD: u32 = (1 << 20) - 1;
+/// The largest debt.
+const MOST: u32 = (1 << 20) - 1;
