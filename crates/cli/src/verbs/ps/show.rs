@@ -89,19 +89,23 @@ fn yama() -> String {
     }
 }
 
-/// Returns whether `tinygram run` covers the process, under which policy, and what it has held and rescued.
+/// Returns whether `tinygram run` covers the process, under which policy, how much it has held and
+/// rescued, and how many of its connections went over to NODELAY because of rescues.
 pub(super) fn run(covered: Option<&State>) -> String {
-    covered.map_or_else(
-        || "-".to_owned(),
-        |state| {
-            let (held, rescued) = (state.writes_held, state.watchdog_rescues);
-            match (held, rescued) {
-                (0, _) => state.policy.to_owned(),
-                (held, 0) => format!("{} held {held}", state.policy),
-                (held, rescued) => format!("{} held {held}, rescued {rescued}", state.policy),
-            }
-        },
-    )
+    let Some(state) = covered else {
+        return "-".to_owned();
+    };
+    let mut text = state.policy.to_owned();
+    if state.writes_held > 0 {
+        let _ = write!(text, " held {}", state.writes_held);
+    }
+    if state.writes_held > 0 && state.watchdog_rescues > 0 {
+        let _ = write!(text, ", rescued {}", state.watchdog_rescues);
+    }
+    if state.went_over_to_nodelay > 0 {
+        let _ = write!(text, ", {} over to NODELAY", state.went_over_to_nodelay);
+    }
+    text
 }
 
 const COLUMNS: Columns<15> = Columns {
@@ -175,4 +179,31 @@ pub(super) fn place(owner: &Owner) -> String {
 
 fn kibibytes(bytes: u32) -> String {
     format!("{}K", bytes / 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(writes_held: u64, watchdog_rescues: u64, went_over_to_nodelay: u64) -> String {
+        run(Some(&State {
+            policy: "flush-on-block",
+            writes_held,
+            writes_merged: 0,
+            watchdog_rescues,
+            went_over_to_nodelay,
+        }))
+    }
+
+    #[test]
+    fn a_covered_process_shows_what_became_of_its_holds() {
+        assert_eq!(run(None), "-");
+        assert_eq!(told(0, 0, 0), "flush-on-block");
+        assert_eq!(told(12, 0, 0), "flush-on-block held 12");
+        assert_eq!(told(12, 2, 0), "flush-on-block held 12, rescued 2");
+        assert_eq!(
+            told(12, 2, 1),
+            "flush-on-block held 12, rescued 2, 1 over to NODELAY"
+        );
+    }
 }
