@@ -1,6 +1,6 @@
 //! What is held, and what ends a hold, according to the counts of `--stats`.
 
-use crate::programs::{best_of_three, hostile_counts};
+use crate::programs::{best_of_three, counts_of, hostile_counts};
 use crate::sink::Sink;
 
 #[test]
@@ -84,28 +84,28 @@ fn converses(options: &[&str]) -> serde_json::Value {
 
 /// A program that spins on a poll with timeout 0 has nothing to write: the poll flushes what is
 /// held, not the watchdog.
+///
+/// Each of nine ways is told by itself. If a way did not flush, the watchdog would flush all that it
+/// holds. On a crowded machine the watchdog comes, too, where a thread loses its processor in the
+/// middle of an answer, and after some dozens of such rescues little is held; but most of what is
+/// held leaves by the poll.
 #[test]
 fn a_poll_that_finds_nothing_flushes() {
-    best_of_three(|| {
-        let sink = Sink::start();
-        let counts = hostile_counts("polls-empty", &["--eager"], &sink);
-        let sum = |name: &str| {
-            let peers = counts["peers"].as_array().unwrap();
-            peers
-                .iter()
-                .map(|peer| peer[name].as_u64().unwrap())
-                .sum::<u64>()
-        };
-        // 2,700 frames, in nine ways.
-        let (rescues, segments) = (sum("watchdog_rescues"), sum("segments_sent"));
-        if rescues < 27 && segments < 2_700 * 12 / 10 {
-            Ok(())
-        } else {
-            Err(format!(
-                "{rescues} rescues, {segments} segments: {counts:#}"
-            ))
-        }
-    });
+    for way in ["0", "1", "2", "3", "4", "5", "6", "7", "8"] {
+        best_of_three(|| {
+            let sink = Sink::start();
+            let counts = counts_of("polls-empty", &[way], &["--eager"], &sink);
+            let peer = &counts["peers"][0];
+            let flushes = peer["flushes"].as_object().unwrap();
+            let all: u64 = flushes.values().map(|it| it.as_u64().unwrap()).sum();
+            let rescues = peer["watchdog_rescues"].as_u64().unwrap();
+            if all > 2 * rescues {
+                Ok(())
+            } else {
+                Err(format!("way {way}: {rescues} of {all}: {peer:#}"))
+            }
+        });
+    }
 }
 
 /// An answer that takes a millisecond or more to write leaves in segments of half a millisecond
