@@ -123,6 +123,37 @@ fn an_acknowledgment_interrupts_the_writer_that_copies() {
     );
 }
 
+/// What comes while a read copies belongs to the same read, as in 4.4BSD's `soreceive`; on Linux it
+/// waits in the backlog and belongs to the next.
+#[test]
+fn a_read_takes_what_comes_while_it_copies() {
+    let read = |max| Call::Read {
+        socket: SOCKET,
+        max,
+    };
+    // The first segment comes at 500 us and is copied until 1500; the second comes at 1100 and is
+    // copied until 2500.
+    let client = || {
+        vec![
+            write(1000),
+            Call::Compute(micros(600)),
+            write(1000),
+            Call::Exit,
+        ]
+    };
+    let ran = run(SLOW_COPY, client(), vec![read(5000), read(1)]);
+    assert_eq!(ran.server, [at(2500)]);
+    // It takes no more than the program asked for.
+    let ran = run(SLOW_COPY, client(), vec![read(1400), read(5000)]);
+    assert_eq!(ran.server, [at(1900), at(2500)]);
+    let locks = HostCosts {
+        comes_in: ComesIn::Nothing,
+        ..SLOW_COPY
+    };
+    let ran = run(locks, client(), vec![read(5000), read(5000)]);
+    assert_eq!(ran.server, [at(1500), at(2500)]);
+}
+
 /// A Linux call has locked the socket: the acknowledgment waits in the backlog until the call
 /// returns, and the second runt waits with it.
 #[test]

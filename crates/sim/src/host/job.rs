@@ -103,22 +103,7 @@ impl<P: Program> Thread<P> {
         match self.work {
             Work::Wake => self.wants_at = now,
             Work::Finish(outcome) => self.goes_on(now, outcome),
-            Work::Take(reading) if reading.left > 0 => {
-                kernel.ask(reading.socket, |connection, _| {
-                    connection.read_part(reading.octets)
-                });
-                self.will(now, Then::Rest(reading.rest()));
-            }
-            Work::Take(Reading {
-                socket,
-                taken,
-                octets,
-                ..
-            }) => {
-                let octets =
-                    kernel.ask(socket, |connection, out| connection.read(now, octets, out));
-                self.goes_on(now, Outcome::Read(taken + octets));
-            }
+            Work::Take(reading) => self.took(now, reading, kernel),
             Work::Put(writing) => {
                 let Writing { socket, len, more } = writing;
                 match kernel.ask(socket, |connection, out| {
@@ -274,7 +259,7 @@ impl<P: Program> Thread<P> {
             return self.sleep(now, entering, Wait::Read { socket, max }, kernel);
         }
         connection.reader_resumes();
-        self.take(now, first, Reading::of(socket, octets), kernel);
+        self.take(now, first, Reading::of(socket, octets, max), kernel);
     }
 
     /// Takes what a read has found, after `first` has passed.
@@ -289,6 +274,23 @@ impl<P: Program> Thread<P> {
         };
         let cost = first + kernel.processor.costs.copying(reading.octets);
         self.works(now, cost, Work::Take(reading), kernel);
+    }
+
+    /// Takes what a read has copied out of the buffer. The read goes on if it has more to copy.
+    #[inline]
+    fn took(&mut self, now: Instant, reading: Reading, kernel: &mut Kernel) {
+        let readable = kernel.connection(reading.socket).receiver().readable();
+        let reading = reading.with_news(readable, &kernel.processor.costs);
+        let octets = reading.octets;
+        if reading.left > 0 {
+            kernel.ask(reading.socket, |connection, _| connection.read_part(octets));
+            self.will(now, Then::Rest(reading.rest()));
+            return;
+        }
+        let octets = kernel.ask(reading.socket, |connection, out| {
+            connection.read(now, octets, out)
+        });
+        self.goes_on(now, Outcome::Read(reading.taken + octets));
     }
 
     /// Copies the next piece of a write, or sleeps for space.

@@ -10,7 +10,8 @@
 //!   it for the copying (`uiomove`), and raises it again around PRU_SEND, one cluster at a time.
 //! - A read (`soreceive`, there too) copies at low priority, "in order to avoid blocking network
 //!   interrupts for the entire time here", mbuf by mbuf; it goes back to `splnet` to free each one and
-//!   for PRU_RCVD at the end. A host without a `take_unit` frees all of them at the end.
+//!   for PRU_RCVD at the end. What came while it copied belongs to the same read. A host without a
+//!   `take_unit` frees what it found all at once, when it has copied that.
 //! - What these two requests call (`tcp_usrreq` in `netinet/tcp_usrreq.c`, and `tcp_output`) and what
 //!   the timers call (`tcp_fasttimo` and `tcp_slowtimo` in `netinet/tcp_timer.c`) runs at `splnet`.
 //! - A receive interrupt puts the frame into a queue, which the software interrupt `ipintr`

@@ -15,16 +15,37 @@ pub(crate) struct Reading {
     pub(crate) octets: u64,
     /// The octets left to another part of it, after a timer.
     pub(crate) left: u64,
+    /// The octets that the program asked for.
+    max: u64,
 }
 
 impl Reading {
-    /// Returns a read that finds `octets`.
-    pub(crate) fn of(socket: u32, octets: u64) -> Self {
+    /// Returns a read of at most `max` octets that finds `octets`.
+    pub(crate) fn of(socket: u32, octets: u64, max: u64) -> Self {
         Self {
             socket,
             taken: 0,
             octets,
             left: 0,
+            max,
+        }
+    }
+
+    /// Returns the read with what came while it copied as its rest, when `readable` octets are in
+    /// the buffer, its own among them.
+    ///
+    /// 4.4BSD's `soreceive` copies until the buffer is empty or the program has what it asked for.
+    /// This is so on hosts on which frames come in while a call copies. Hosts with a `take_unit`
+    /// were fitted without it.
+    pub(crate) fn with_news(self, readable: u64, costs: &HostCosts) -> Self {
+        let goes_on = costs.comes_in == ComesIn::FramesAndTimers && costs.take_unit.is_none();
+        if !goes_on || self.left > 0 {
+            return self;
+        }
+        let wanted = self.max - (self.taken + self.octets);
+        Self {
+            left: readable.saturating_sub(self.octets).min(wanted),
+            ..self
         }
     }
 

@@ -43,7 +43,7 @@ pub(crate) enum Then {
     Fetch(Outcome),
     /// Check what it waited for.
     Look(Wait),
-    /// Continue with a read that a timer interrupted.
+    /// Continue with a read that a timer interrupted, or that more octets came for.
     Rest(Reading),
     /// Copy the next piece of its write.
     Piece(Writing),
