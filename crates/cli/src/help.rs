@@ -10,7 +10,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         "Find stalls and floods",
         &["diagnose", "watch", "ps", "guard"],
     ),
-    ("Cure them", &["run", "set"]),
+    ("Cure them", &["cure", "set", "run"]),
     (
         "Study policies",
         &[

@@ -63,7 +63,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-load", &["tinygram-link"]),
     ("tinygram-preload", &["tinygram-coalesce"]),
     ("tinygram-graft", &["tinygram-coalesce"]),
-    ("tinygram-remedy", &["tinygram-host"]),
+    (
+        "tinygram-remedy",
+        &["tinygram-host", "tinygram-stalls", "tinygram-watch"],
+    ),
     ("tinygram-report", &[]),
     ("tinygram-tables", &[]),
     ("tinygram-weblog", &[]),

@@ -1,7 +1,11 @@
-//! What is changed on a host, and how it is put back: the [`journal`] has it before [`apply`] does it. Nothing here
-//! prints.
+//! What is changed on a host, and how it is put back: the [`journal`] has it before [`apply`] does it. [`look`] says
+//! what stalls, and [`proof`] whether a remedy ended it. Nothing here prints.
 
 #![cfg(target_os = "linux")]
 
 pub mod apply;
 pub mod journal;
+pub mod look;
+pub mod proof;
+pub mod remedy;
+pub mod trial;

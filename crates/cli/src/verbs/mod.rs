@@ -1,6 +1,7 @@
 //! One module per verb; this list is the only place that knows them all.
 
 mod completions;
+mod cure;
 pub(crate) mod deadlock;
 pub(crate) mod diagnose;
 mod guard;
@@ -43,6 +44,7 @@ pub(crate) enum Verb {
     /// program would gain, and which of its lines make the writes that wait; it changes nothing.
     Run(run::Args),
     Set(set::Args),
+    Cure(cure::Args),
     /// Show every TCP connection with its process and its live options
     Ps(ps::Args),
     Watch(watch::Args),
@@ -71,6 +73,7 @@ impl Verb {
             Self::Reproduce(args) => reproduce::run(&args),
             Self::Run(args) => run::run(&args),
             Self::Set(args) => set::run(&args),
+            Self::Cure(args) => cure::run(&args),
         }
     }
 }

@@ -1,0 +1,155 @@
+//! Looks, tries, and keeps or puts back.
+
+use std::time::Duration;
+
+use tinygram_host::hand::{Hand, Socket};
+use tinygram_host::lacking::Lacking;
+use tinygram_host::meter::Meter;
+use tinygram_host::scope::Scope;
+use tinygram_remedy::apply::ApplyError;
+use tinygram_remedy::look::{Look, look};
+use tinygram_remedy::proof::{self, Verdict};
+use tinygram_remedy::remedy::{Remedy, candidates};
+use tinygram_remedy::trial::{self, Bench, Tried};
+use tinygram_watch::kernel::Options;
+use tinygram_watch::live::{Choice, Live};
+
+use super::plan::Plan;
+use crate::exit::{Done, Failure};
+use crate::stop;
+use crate::terminal::remark;
+
+/// What `cure` saw and did.
+pub(super) struct Cured {
+    pub(super) look: Look,
+    /// Every remedy that was thought of, with its trial if there was one.
+    pub(super) remedies: Vec<(Remedy, Option<Tried>)>,
+    /// How many sockets the targets have.
+    pub(super) sockets: usize,
+    pub(super) is_dry: bool,
+}
+
+impl Cured {
+    pub(super) fn outcome(&self) -> Done {
+        let tried: Vec<_> = self
+            .remedies
+            .iter()
+            .filter_map(|(_, tried)| tried.as_ref())
+            .collect();
+        let is = |verdict| tried.iter().any(|tried| tried.verdict == verdict);
+        match () {
+            () if self.sockets == 0 && self.look.count() == 0 => Done::Found,
+            () if self.is_dry || is(Verdict::Kept) => Done::Well,
+            () if self.look.count() == 0 && self.look.others.is_empty() => Done::Well,
+            () if is(Verdict::CannotTell) => Done::Unknown,
+            () => Done::Found,
+        }
+    }
+}
+
+pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
+    let mut hand = Hand::open().map_err(|lacking| blind(&lacking))?;
+    let options = Options::default();
+    let mut live = Live::open(Choice::Kernel, &options, None)
+        .map_err(|lacking| Failure::Input(lacking.to_string()))?;
+    let scope = Scope {
+        targets: plan.targets.clone(),
+        ..Scope::default()
+    };
+    let found = scope.find(&mut hand).map_err(walking)?;
+    let meant = found
+        .sockets
+        .iter()
+        .filter(|owned| !owned.socket.listens())
+        .count();
+    stop::listen()?;
+    remark(&format!(
+        "tinygram cure: looking for {:?} at {meant} connections",
+        plan.look
+    ));
+    let look = look(&mut live, &plan.targets, plan.look, stop::is_asked);
+    let mut cured = Cured {
+        sockets: meant,
+        remedies: Vec::new(),
+        is_dry: plan.is_dry,
+        look,
+    };
+    // The other ends on this host may belong to anybody.
+    let everything = Scope {
+        all: true,
+        targets: plan.targets.clone(),
+        ..Scope::default()
+    };
+    let all = everything.find(&mut hand).map_err(walking)?;
+    let sockets: Vec<Socket> = all.sockets.into_iter().map(|owned| owned.socket).collect();
+    let mut remedies = candidates(&cured.look, &sockets);
+    if let Some(setting) = &plan.instead {
+        remedies.truncate(1);
+        for remedy in &mut remedies {
+            remedy.setting = setting.clone();
+        }
+    }
+    if plan.is_dry || stop::is_asked() || remedies.is_empty() {
+        cured.remedies = remedies.into_iter().map(|remedy| (remedy, None)).collect();
+        return Ok(cured);
+    }
+    let mut meter = Meter::open().map_err(|lacking| blind(&lacking))?;
+    let mut bench = Bench {
+        hand: &mut hand,
+        live: &mut live,
+        meter: &mut meter,
+        journal: plan.journal.clone(),
+        command: plan.command.clone(),
+        is_stopped: stop::is_asked,
+    };
+    let length = period(&cured.look);
+    let mut is_over = false;
+    for remedy in remedies {
+        let tried = match is_over {
+            true => None,
+            false => {
+                remark(&format!(
+                    "tinygram cure: trying {} by turns of {length:?}, {} to {} of them",
+                    remedy.setting,
+                    2 * proof::LOOKS[0],
+                    2 * proof::LOOKS[proof::LOOKS.len() - 1]
+                ));
+                Some(
+                    trial::run(&mut bench, &remedy, length, plan.demand, plan.seed)
+                        .map_err(|error| failed(&error))?,
+                )
+            }
+        };
+        is_over |= tried
+            .as_ref()
+            .is_some_and(|tried| tried.verdict == Verdict::Kept || tried.was_stopped);
+        cured.remedies.push((remedy, tried));
+    }
+    Ok(cured)
+}
+
+fn period(look: &Look) -> Duration {
+    proof::period(look.count() as f64 / look.lasted.as_secs_f64().max(0.001))
+}
+
+fn blind(lacking: &Lacking) -> Failure {
+    match lacking {
+        Lacking::Privilege(missing) => Failure::Input(format!(
+            "not permitted to look at and set other programs' sockets: it takes root, or CAP_NET_ADMIN and {missing}"
+        )),
+        other => Failure::Input(other.to_string()),
+    }
+}
+
+fn walking(error: std::io::Error) -> Failure {
+    Failure::Io {
+        doing: "walking over the sockets".to_owned(),
+        error,
+    }
+}
+
+fn failed(error: &ApplyError) -> Failure {
+    Failure::Input(format!(
+        "{error}; what was set is put back, or can be with tinygram set --undo"
+    ))
+}

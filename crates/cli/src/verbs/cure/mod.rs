@@ -1,0 +1,75 @@
+//! `tinygram cure`: looks what stalls, tries the least invasive remedy on the live sockets, and keeps it only if it
+//! helps.
+
+mod done;
+mod plan;
+mod show;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::exit::{Done, Failure};
+use crate::values::span;
+use plan::Plan;
+
+/// End the stalls of a running program without touching it, if its own connections prove that it helps
+///
+/// Looks what stalls, then tries what ends it (TCP_NODELAY on the senders that stall, or a bound of the delayed ACK on
+/// the receiver) by turns of time with it and without it, in an order that is drawn. It is kept only if stalls became
+/// fewer beyond chance and neither answers a second nor their times became worse; else it is put back, and a sentence
+/// says why. It takes root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// A process (by id or name), a script, a unit, a container, a port, or a control group's path
+    #[arg(value_name = "TARGET", required = true)]
+    targets: Vec<String>,
+
+    /// How long to look for stalls first
+    #[arg(long, value_name = "LENGTH", default_value = "5s", value_parser = span)]
+    look: Duration,
+
+    /// Say which remedies there are, what each needs, and which would be tried; change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// How many more data segments an answer may take, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    max_extra_segments: u32,
+
+    /// What decides the order of turns [default: drawn anew]
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+
+    /// One JSON document
+    #[arg(long)]
+    json: bool,
+
+    /// The folder of the journal
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        default_value = "/var/lib/tinygram",
+        hide = true
+    )]
+    journal: PathBuf,
+
+    /// Try this instead of what the findings call for (for tests)
+    #[arg(long, value_name = "OPTION=VALUE", hide = true)]
+    instead: Option<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
+    let plan = Plan::of(args).map_err(Failure::Input)?;
+    let cured = done::cure(&plan)?;
+    show::show(&plan, &cured)?;
+    Ok(cured.outcome())
+}
+
+const EXAMPLES: &str = "Examples:
+  tinygram cure --dry-run mosquitto
+  tinygram cure mosquitto
+  tinygram cure 8080 --look 30s --max-extra-segments 20
+  tinygram set --undo                      puts back what was kept
+
+The exit code is 0 if nothing stalls or a remedy was kept, 1 if no remedy was kept, 3 if too little was seen.";

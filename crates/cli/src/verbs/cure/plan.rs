@@ -1,0 +1,54 @@
+//! What `cure` is to do.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tinygram_host::hand::Setting;
+use tinygram_host::target::Target;
+use tinygram_remedy::proof::Demand;
+
+use super::Args;
+
+pub(super) struct Plan {
+    pub(super) targets: Vec<Target>,
+    pub(super) look: Duration,
+    pub(super) is_dry: bool,
+    pub(super) demand: Demand,
+    pub(super) seed: u64,
+    pub(super) as_json: bool,
+    pub(super) journal: PathBuf,
+    pub(super) instead: Option<Setting>,
+    /// The command, as the journal has it.
+    pub(super) command: String,
+}
+
+impl Plan {
+    pub(super) fn of(args: &Args) -> Result<Self, String> {
+        let seed = args.seed.unwrap_or_else(drawn);
+        let instead = args.instead.as_deref().map(Setting::parse).transpose()?;
+        let words = args.targets.join(" ");
+        Ok(Self {
+            targets: Target::all(&args.targets)?,
+            look: args.look,
+            is_dry: args.dry_run,
+            demand: Demand {
+                most_extra_segments: f64::from(args.max_extra_segments) / 100.0,
+            },
+            seed,
+            as_json: args.json,
+            journal: args.journal.clone(),
+            instead,
+            command: format!("cure {words} --seed {seed}"),
+        })
+    }
+}
+
+/// Returns a number that nobody foresees.
+fn drawn() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    // Keyed from the system's randomness.
+    std::collections::hash_map::RandomState::new()
+        .build_hasher()
+        .finish()
+        >> 16
+}

@@ -1,0 +1,317 @@
+//! The sentences and the JSON document of `cure`.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use tinygram_remedy::look::{Cause, Look};
+use tinygram_remedy::proof::statistics::{Estimate, Figures};
+use tinygram_remedy::proof::{Verdict, extra_segments};
+use tinygram_remedy::remedy::Remedy;
+use tinygram_remedy::trial::Tried;
+use tinygram_report::{Document, json};
+
+use super::done::Cured;
+use super::plan::Plan;
+use crate::exit::Failure;
+use crate::terminal::print_text;
+use crate::verbs::watch::sentence;
+
+pub(super) fn show(plan: &Plan, cured: &Cured) -> Result<(), Failure> {
+    let text = match plan.as_json {
+        true => document(plan, cured),
+        false => text(plan, cured),
+    };
+    print_text(&text)?;
+    Ok(())
+}
+
+fn text(plan: &Plan, cured: &Cured) -> String {
+    let mut text = seen(plan, &cured.look, cured.sockets);
+    for (remedy, tried) in &cured.remedies {
+        match tried {
+            None => {
+                let _ = writeln!(text, "{}", offered(remedy));
+            }
+            Some(tried) => text += &told(plan, remedy, tried),
+        }
+    }
+    if plan.is_dry && !cured.remedies.is_empty() {
+        text += "Nothing was changed (--dry-run). If no setting is wanted: the program's own mend is in the advice of \
+                 `tinygram watch`, and `tinygram run -- PROGRAM` holds and flushes for it.\n";
+    }
+    text
+}
+
+/// Says what stalls.
+fn seen(plan: &Plan, look: &Look, sockets: usize) -> String {
+    let targets: Vec<_> = plan.targets.iter().map(ToString::to_string).collect();
+    let mut text = match look.count() {
+        0 => format!(
+            "{}: no stall that a setting ends in {:.1} s on {sockets} connections.\n",
+            targets.join(", "),
+            look.lasted.as_secs_f64()
+        ),
+        count => {
+            let cost_ns: i64 = look.stalls.values().map(|stalling| stalling.cost_ns).sum();
+            format!(
+                "{}: {count} stalls in {:.1} s on {} connections, {:.1} ms each on average.\n",
+                targets.join(", "),
+                look.lasted.as_secs_f64(),
+                look.stalls.len(),
+                cost_ns as f64 / 1e6 / count as f64
+            )
+        }
+    };
+    if let Some(worst) = look.stalls.values().max_by_key(|stalling| stalling.cost_ns) {
+        let _ = writeln!(text, "  {}", sentence::of(&worst.first, &worst.process));
+    }
+    for (reason, count) in &look.others {
+        let _ = writeln!(
+            text,
+            "  {count} stalls were held by {reason}: no setting of a socket ends that"
+        );
+    }
+    if look.floods > 0 {
+        let _ = writeln!(
+            text,
+            "  {} floods of small segments, which no setting ends: `tinygram run` gathers them",
+            look.floods
+        );
+    }
+    text
+}
+
+/// Says what a remedy is, what it needs and what is expected of it.
+fn offered(remedy: &Remedy) -> String {
+    let sockets: Vec<_> = remedy.sockets.iter().map(ToString::to_string).collect();
+    let expected = match (remedy.cause, remedy.setting.option.name()) {
+        (_, "nodelay") => "ends the wait; costs a segment for each write that waited",
+        (Cause::Nagle, _) => {
+            "bounds the wait at the receiver on this host to about 12 ms at 250 ticks a second; costs a bare ACK for each"
+        }
+        (Cause::LateAck, _) => {
+            "bounds what the peer waits for this host's ACK to about 12 ms at 250 ticks a second; costs a bare ACK for each"
+        }
+    };
+    format!(
+        "  {} on {}: needs root, no restart; {expected}",
+        remedy.setting,
+        sockets.join(", ")
+    )
+}
+
+/// Says what a trial showed.
+fn told(plan: &Plan, remedy: &Remedy, tried: &Tried) -> String {
+    let mut text = format!(
+        "{} on {} connections, {} turns of {:.1} s with it and as many without:\n",
+        remedy.setting,
+        tried.sockets,
+        tried.pairs,
+        tried.period.as_secs_f64()
+    );
+    if let Some(figures) = &tried.figures {
+        text += &in_figures(figures);
+    }
+    let undo: Vec<_> = tried
+        .kept
+        .iter()
+        .map(|id| format!("tinygram set --undo {id}"))
+        .collect();
+    let sentence = match tried.verdict {
+        _ if tried.was_stopped => "Stopped; it was put back.".to_owned(),
+        Verdict::Kept => format!(
+            "Kept, for the connections that are open now. To put it back: {}",
+            undo.join("; ")
+        ),
+        Verdict::TooManySegments => format!(
+            "Put back: it ends stalls, but takes more than {:.0} % more segments (--max-extra-segments). \
+             `tinygram run` ends them without.",
+            plan.demand.most_extra_segments * 100.0
+        ),
+        Verdict::Harms => "Put back: it makes something worse.".to_owned(),
+        Verdict::NoEffect => "Put back: stalls did not become fewer beyond chance.".to_owned(),
+        Verdict::CannotTell => "Put back: cannot tell, too little was seen.".to_owned(),
+    };
+    text + &format!("  {sentence}\n")
+}
+
+fn in_figures(figures: &Figures) -> String {
+    let ratio = |estimate: &Estimate| {
+        format!(
+            "x{} [{}, {}]",
+            three(estimate.value),
+            three(estimate.low),
+            three(estimate.high)
+        )
+    };
+    let [[p50_with, p99_with], [p50, p99]] = figures.ms;
+    let [with, without] = figures.segments;
+    format!(
+        "  stalls a second: {} [{}, {}], by chance alone {:.4}\n\
+         \x20 turns a second: {} ({} with it, {} without)\n\
+         \x20 p50 {} -> {} ms, {}; p99 {} -> {} ms, {}\n\
+         \x20 data segments a turn: {without:.2} -> {with:.2} ({:+.0} %)\n",
+        three(figures.stalls.value),
+        three(figures.stalls.low),
+        three(figures.stalls.high),
+        figures.chance,
+        ratio(&figures.rate),
+        figures.turns[0],
+        figures.turns[1],
+        three(p50),
+        three(p50_with),
+        ratio(&figures.p50),
+        three(p99),
+        three(p99_with),
+        ratio(&figures.p99),
+        extra_segments(figures) * 100.0
+    )
+}
+
+/// Returns a number with three digits that count.
+fn three(number: f64) -> String {
+    let digits = match number.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{number:.digits$}")
+}
+
+fn document(plan: &Plan, cured: &Cured) -> String {
+    json(&Document {
+        schema: "tinygram.cure/1",
+        parameters: Parameters {
+            targets: plan.targets.iter().map(ToString::to_string).collect(),
+            look_s: plan.look.as_secs_f64(),
+            dry_run: plan.is_dry,
+            max_extra_segments_percent: plan.demand.most_extra_segments * 100.0,
+            seed: plan.seed,
+        },
+        results: Results {
+            connections: cured.sockets,
+            looked_s: cured.look.lasted.as_secs_f64(),
+            stalls: cured.look.count(),
+            stalling_connections: cured.look.stalls.len(),
+            cost_ns: cured
+                .look
+                .stalls
+                .values()
+                .map(|stalling| stalling.cost_ns)
+                .sum(),
+            stalls_that_no_setting_ends: cured.look.others.values().sum(),
+            floods: cured.look.floods,
+            remedies: cured
+                .remedies
+                .iter()
+                .map(|(remedy, tried)| row(remedy, tried.as_ref()))
+                .collect(),
+        },
+    })
+}
+
+fn row(remedy: &Remedy, tried: Option<&Tried>) -> RemedyRow {
+    RemedyRow {
+        setting: remedy.setting.to_string(),
+        sockets: remedy.sockets.iter().map(ToString::to_string).collect(),
+        trial: tried.map(|tried| TrialRow {
+            verdict: match tried.verdict {
+                _ if tried.was_stopped => "stopped",
+                Verdict::Kept => "kept",
+                Verdict::TooManySegments => "too-many-segments",
+                Verdict::Harms => "harms",
+                Verdict::NoEffect => "no-effect",
+                Verdict::CannotTell => "cannot-tell",
+            },
+            changes: tried.kept.clone(),
+            connections: tried.sockets,
+            pairs: tried.pairs,
+            period_s: tried.period.as_secs_f64(),
+            figures: tried.figures.as_ref().map(|figures| FiguresRow {
+                stalls_per_second: figures.stalls.into(),
+                chance: figures.chance,
+                turns_per_second_ratio: figures.rate.into(),
+                p50_ratio: figures.p50.into(),
+                p99_ratio: figures.p99.into(),
+                segments_per_turn_with: figures.segments[0],
+                segments_per_turn_without: figures.segments[1],
+                turns_with: figures.turns[0],
+                turns_without: figures.turns[1],
+                p50_ms_with: figures.ms[0][0],
+                p99_ms_with: figures.ms[0][1],
+                p50_ms_without: figures.ms[1][0],
+                p99_ms_without: figures.ms[1][1],
+            }),
+        }),
+    }
+}
+
+#[derive(Serialize)]
+struct Parameters {
+    targets: Vec<String>,
+    look_s: f64,
+    dry_run: bool,
+    max_extra_segments_percent: f64,
+    seed: u64,
+}
+
+#[derive(Serialize)]
+struct Results {
+    connections: usize,
+    looked_s: f64,
+    stalls: u64,
+    stalling_connections: usize,
+    cost_ns: i64,
+    stalls_that_no_setting_ends: u64,
+    floods: u64,
+    remedies: Vec<RemedyRow>,
+}
+
+#[derive(Serialize)]
+struct RemedyRow {
+    setting: String,
+    sockets: Vec<String>,
+    trial: Option<TrialRow>,
+}
+
+#[derive(Serialize)]
+struct TrialRow {
+    verdict: &'static str,
+    changes: Vec<u64>,
+    connections: usize,
+    pairs: usize,
+    period_s: f64,
+    figures: Option<FiguresRow>,
+}
+
+#[derive(Serialize)]
+struct FiguresRow {
+    stalls_per_second: Interval,
+    chance: f64,
+    turns_per_second_ratio: Interval,
+    p50_ratio: Interval,
+    p99_ratio: Interval,
+    segments_per_turn_with: f64,
+    segments_per_turn_without: f64,
+    turns_with: usize,
+    turns_without: usize,
+    p50_ms_with: f64,
+    p99_ms_with: f64,
+    p50_ms_without: f64,
+    p99_ms_without: f64,
+}
+
+#[derive(Serialize)]
+struct Interval {
+    value: f64,
+    low: f64,
+    high: f64,
+}
+
+impl From<Estimate> for Interval {
+    fn from(estimate: Estimate) -> Self {
+        let Estimate { value, low, high } = estimate;
+        Self { value, low, high }
+    }
+}

@@ -1,0 +1,191 @@
+//! `tinygram cure` on a server of this test's that stalls.
+#![cfg(target_os = "linux")]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+/// A server that answers in two writes, and a client that asks again at once.
+struct Service {
+    port: u16,
+    server: TcpStream,
+    /// Who listens is the server.
+    _listener: TcpListener,
+    is_over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+    journal: tempfile::TempDir,
+}
+
+impl Service {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let server = listener.accept().unwrap().0;
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
+        let asks = std::thread::spawn(move || {
+            let mut answer = [0; 300];
+            while !over.load(Ordering::Relaxed) {
+                client.write_all(&[b'q'; 50]).unwrap();
+                client.read_exact(&mut answer).unwrap();
+                // Thinks, so that the test leaves the machine to others.
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        });
+        let mut end = server.try_clone().unwrap();
+        let answers = std::thread::spawn(move || {
+            let mut request = [0; 50];
+            while end.read_exact(&mut request).is_ok() {
+                end.write_all(&[b'h'; 100]).unwrap();
+                end.write_all(&[b'b'; 200]).unwrap();
+            }
+        });
+        Self {
+            port,
+            server,
+            _listener: listener,
+            is_over,
+            threads: vec![asks, answers],
+            journal: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn tinygram(&self, verb: &str, words: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+        command.arg(verb).args(words);
+        command
+            .arg("--journal")
+            .arg(self.journal.path().join("state"));
+        command.output().unwrap()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn said(output: &Output) -> String {
+    let text = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    text.concat()
+}
+
+fn may_set() -> bool {
+    match tinygram_host::hand::Hand::open() {
+        Ok(_) => true,
+        Err(lacking) => {
+            eprintln!("skipped: {lacking}");
+            false
+        }
+    }
+}
+
+#[test]
+fn a_stall_is_cured_on_the_running_server_and_put_back() {
+    if !may_set() {
+        return;
+    }
+    let service = Service::start();
+    let port = service.port.to_string();
+    let dry = service.tinygram("cure", &[&port, "--look", "1s", "--dry-run"]);
+    assert_eq!(dry.status.code(), Some(0), "{}", said(&dry));
+    assert!(
+        said(&dry).contains("nodelay=on on the server's sockets"),
+        "{}",
+        said(&dry)
+    );
+    assert!(
+        said(&dry).contains("delack-max=8 ms on the clients'"),
+        "{}",
+        said(&dry)
+    );
+    assert!(!service.server.nodelay().unwrap());
+
+    let cured = service.tinygram("cure", &[&port, "--look", "1s"]);
+    assert_eq!(cured.status.code(), Some(0), "{}", said(&cured));
+    assert!(said(&cured).contains("Kept"), "{}", said(&cured));
+    assert!(service.server.nodelay().unwrap());
+
+    let undone = service.tinygram("set", &["--undo"]);
+    assert_eq!(undone.status.code(), Some(0), "{}", said(&undone));
+    assert!(!service.server.nodelay().unwrap());
+    assert!(said(&service.tinygram("set", &["--list"])).contains("No change"));
+}
+
+#[test]
+fn what_does_not_stall_is_left_alone() {
+    if !may_set() {
+        return;
+    }
+    let service = Service::start();
+    service.server.set_nodelay(true).unwrap();
+    let port = service.port.to_string();
+    let output = service.tinygram("cure", &[&port, "--look", "500ms"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(
+        said(&output).contains("no stall that a setting ends"),
+        "{}",
+        said(&output)
+    );
+    let list = service.tinygram("set", &["--list"]);
+    assert!(said(&list).contains("No change"), "{}", said(&list));
+}
+
+/// Stopped in the middle of a turn: nothing stays behind.
+#[test]
+fn a_trial_that_is_stopped_leaves_nothing() {
+    if !may_set() {
+        return;
+    }
+    let service = Service::start();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    command.args([
+        "cure",
+        &service.port.to_string(),
+        "--look",
+        "500ms",
+        "--journal",
+    ]);
+    command.arg(service.journal.path().join("state"));
+    let mut child = command.spawn().unwrap();
+    // Until the remedy is there, which is some turn's.
+    while !service.server.nodelay().unwrap() {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended before");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    // SAFETY: a process of this test's.
+    unsafe { libc::kill(child.id().cast_signed(), libc::SIGTERM) };
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    assert!(!service.server.nodelay().unwrap());
+    let list = service.tinygram("set", &["--list"]);
+    assert!(said(&list).contains("No change"), "{}", said(&list));
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_in_one_line() {
+    for (words, part) in [
+        (&["cure"][..], "TARGET"),
+        (&["cure", "80", "--look", "0"], "length of time"),
+        (
+            &["cure", "80", "--max-extra-segments", "x"],
+            "--max-extra-segments",
+        ),
+        (&["cure", "/no/such/group"], "no control group"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_tinygram"))
+            .args(words)
+            .output()
+            .unwrap();
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains(part) && said.lines().count() == 1, "{said}");
+    }
+}

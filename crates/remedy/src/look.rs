@@ -1,0 +1,132 @@
+//! What stalls: the findings on the sockets that are meant, added up.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use tinygram_host::process::Process;
+use tinygram_host::target::Target;
+use tinygram_stalls::Tier;
+use tinygram_watch::event::Reason;
+use tinygram_watch::finding::{Facts, Finding, Part};
+use tinygram_watch::live::Live;
+use tinygram_watch::who::Processes;
+
+/// The stalls that were seen.
+#[derive(Debug, Default)]
+pub struct Look {
+    /// By socket, the stalls that a setting can end.
+    pub stalls: BTreeMap<u64, Stalling>,
+    /// Stalls of the meant sockets that no setting ends, with what held them.
+    pub others: BTreeMap<&'static str, u64>,
+    /// Floods of the meant sockets.
+    pub floods: u64,
+    /// How long was looked.
+    pub lasted: Duration,
+}
+
+/// A socket that stalled.
+#[derive(Clone, Debug)]
+pub struct Stalling {
+    /// The first finding.
+    pub first: Finding,
+    /// Its process.
+    pub process: Process,
+    /// How many stalls there were.
+    pub times: u64,
+    /// What they cost together, in nanoseconds.
+    pub cost_ns: i64,
+    /// What would end them.
+    pub cause: Cause,
+}
+
+/// What ends a stall, as far as this host can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// This end's sender held a short segment by Nagle's rule.
+    Nagle,
+    /// This end acknowledged late, and the peer held until then.
+    LateAck,
+}
+
+/// Watches for `length`, or until `is_over`.
+#[expect(clippy::disallowed_methods, reason = "how long to look is real time")]
+pub fn look(
+    live: &mut Live,
+    targets: &[Target],
+    length: Duration,
+    is_over: impl Fn() -> bool,
+) -> Look {
+    let begun = Instant::now();
+    let mut processes = Processes::default();
+    let mut look = Look::default();
+    while begun.elapsed() < length && !is_over() {
+        let mut new = Vec::new();
+        live.poll(BREATH, |finding| new.push(finding));
+        for finding in new {
+            look.take(finding, targets, &mut processes);
+        }
+    }
+    look.lasted = begun.elapsed();
+    look
+}
+
+impl Look {
+    /// Returns all stalls that a setting can end.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.stalls.values().map(|stalling| stalling.times).sum()
+    }
+
+    fn take(&mut self, mut finding: Finding, targets: &[Target], processes: &mut Processes) {
+        if finding.tier == Tier::Possible {
+            return;
+        }
+        finding.side = processes.side(&finding.process, &finding.connection);
+        let process = processes.of(&finding.process, finding.start_ns);
+        let ends = [finding.connection.local, finding.connection.remote];
+        let is_meant = |target: &Target| target.is_met_by(process, &finding.process.comm, ends);
+        if !targets.is_empty() && !targets.iter().any(is_meant) {
+            return;
+        }
+        if !finding.kind.is_stall() {
+            self.floods += 1;
+            return;
+        }
+        match cause(&finding) {
+            Ok(cause) => {
+                let known = self.stalls.entry(finding.connection.cookie);
+                let stalling = known.or_insert_with(|| Stalling {
+                    first: finding.clone(),
+                    process: process.clone(),
+                    times: 0,
+                    cost_ns: 0,
+                    cause,
+                });
+                stalling.times += 1;
+                stalling.cost_ns = stalling.cost_ns.saturating_add(finding.cost.time_ns);
+            }
+            Err(reason) => *self.others.entry(reason).or_default() += 1,
+        }
+    }
+}
+
+/// Returns what would end a stall, or the reason why no setting of a socket does.
+///
+/// # Errors
+///
+/// The reason, in words.
+pub fn cause(finding: &Finding) -> Result<Cause, &'static str> {
+    match (finding.part, &finding.facts) {
+        (Part::AcknowledgedLate, _) => Ok(Cause::LateAck),
+        (Part::Sent, Facts::Held { reason, .. }) => match reason {
+            Reason::Nagle => Ok(Cause::Nagle),
+            Reason::Cork | Reason::MsgMore => Err("the program's own TCP_CORK or MSG_MORE"),
+            Reason::Autocork => Err("autocorking (sysctl net.ipv4.tcp_autocorking)"),
+            Reason::CongestionWindow => Err("the congestion window"),
+            Reason::Buffer => Err("a buffer that is smaller than two segments"),
+        },
+        (Part::Sent, _) => Err("nothing that is known"),
+    }
+}
+
+const BREATH: Duration = Duration::from_millis(50);

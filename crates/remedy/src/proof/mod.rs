@@ -1,0 +1,85 @@
+//! The proof: whether a remedy helps the sockets that have it, by turns of time with it and without it.
+//!
+//! Turns come in pairs, and which of the two has the remedy is drawn. All sockets that are meant have it at the same
+//! time: halves of them side by side would disturb each other wherever they share a thread, a proxy or a client that
+//! waits for both. It is kept only if stalls became fewer beyond chance, and the bad ends of the intervals of answers a
+//! second and of their times are above [`BAD_END`]. There are at most three looks at the figures, which share the
+//! probability of a mistake.
+
+pub mod statistics;
+
+use std::time::Duration;
+
+use statistics::{Figures, Pair};
+
+/// What the figures are taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The remedy helps, and harms nothing.
+    Kept,
+    /// It sends more segments than were allowed.
+    TooManySegments,
+    /// Something became worse.
+    Harms,
+    /// Stalls did not become fewer.
+    NoEffect,
+    /// Too little was seen.
+    CannotTell,
+}
+
+/// What is asked of a remedy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Demand {
+    /// How many more data segments a turn may take, as a share: 1.0 is twice as many.
+    pub most_extra_segments: f64,
+}
+
+/// Returns what is decided after so many pairs; `None` if more are needed.
+#[must_use]
+pub fn decide(pairs: &[Pair], demand: Demand, seed: u64) -> (Figures, Option<Verdict>) {
+    let figures = Figures::of(pairs, MISS, seed);
+    let is_last = pairs.len() >= LOOKS[LOOKS.len() - 1];
+    let fewer = figures.stalls.high < 0.0 && figures.chance <= MISS;
+    let ends = [figures.rate, figures.p50, figures.p99];
+    let verdict = if ends.iter().any(|ratio| ratio.high < BAD_END) {
+        Some(Verdict::Harms)
+    } else if fewer && extra_segments(&figures) > demand.most_extra_segments {
+        Some(Verdict::TooManySegments)
+    } else if fewer && ends.iter().all(|ratio| ratio.low > BAD_END) {
+        Some(Verdict::Kept)
+    } else if is_last && !fewer && figures.turns.iter().all(|turns| *turns >= FEWEST_TURNS) {
+        Some(Verdict::NoEffect)
+    } else {
+        is_last.then_some(Verdict::CannotTell)
+    };
+    (figures, verdict)
+}
+
+/// Returns how many more segments a turn takes with the remedy, as a share.
+#[must_use]
+pub fn extra_segments(figures: &Figures) -> f64 {
+    let [with, without] = figures.segments;
+    match without > 0.0 {
+        true => with / without - 1.0,
+        false => 0.0,
+    }
+}
+
+/// Returns how long each turn of time lasts, after so many stalls a second: long enough for a few.
+#[must_use]
+pub fn period(stalls_per_second: f64) -> Duration {
+    let wanted = STALLS_PER_PERIOD / stalls_per_second.max(1e-3);
+    Duration::from_secs_f64(wanted.clamp(SHORTEST_S, LONGEST_S))
+}
+
+/// The figures are looked at after so many pairs.
+pub const LOOKS: [usize; 3] = [10, 20, 40];
+/// The probability of a mistake in one look; one in two hundred in all.
+const MISS: f64 = 0.005 / LOOKS.len() as f64;
+/// The worst that an interval's end may be.
+pub const BAD_END: f64 = 0.98;
+const STALLS_PER_PERIOD: f64 = 5.0;
+const SHORTEST_S: f64 = 0.5;
+const LONGEST_S: f64 = 3.0;
+/// Fewer turns than this tell nothing.
+const FEWEST_TURNS: usize = 30;

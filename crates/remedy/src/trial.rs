@@ -1,0 +1,359 @@
+//! Tries a remedy on live sockets, by turns of time with it and without it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use tinygram_host::hand::{Hand, Socket};
+use tinygram_host::meter::{Meter, Turn};
+use tinygram_host::namespace::Namespace;
+use tinygram_host::scope::{Found, Owned};
+use tinygram_stalls::Tier;
+use tinygram_watch::finding::Finding;
+use tinygram_watch::live::Live;
+
+use crate::apply::{self, ApplyError, Undone, Why};
+use crate::journal::Journal;
+use crate::look::cause;
+use crate::proof::statistics::{Figures, Pair, Period};
+use crate::proof::{self, Demand, Verdict};
+use crate::remedy::Remedy;
+
+/// What a trial needs of the host.
+pub struct Bench<'a> {
+    /// Sets options.
+    pub hand: &'a mut Hand,
+    /// Sees stalls.
+    pub live: &'a mut Live,
+    /// Sees turns.
+    pub meter: &'a mut Meter,
+    /// The folder of the journal.
+    pub journal: PathBuf,
+    /// The command, as the journal has it.
+    pub command: String,
+    /// Where to ask whether to stop.
+    pub is_stopped: fn() -> bool,
+}
+
+/// How a trial ended.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// What is decided.
+    pub verdict: Verdict,
+    /// The figures; none if it was stopped before there were any.
+    pub figures: Option<Figures>,
+    /// How many pairs of turns there were.
+    pub pairs: usize,
+    /// How long each turn of time lasted.
+    pub period: Duration,
+    /// The most sockets that had the remedy at a time.
+    pub sockets: usize,
+    /// The changes that stay in force: those of a remedy that is kept.
+    pub kept: Vec<u64>,
+    /// Whether it was stopped from outside.
+    pub was_stopped: bool,
+}
+
+/// A turn of time that is going on or over.
+struct Span {
+    is_with: bool,
+    /// On the clock of findings (since the epoch) and on that of turns (monotonic).
+    begun_ns: [i64; 2],
+    ended_ns: [i64; 2],
+    period: Period,
+}
+
+/// Tries a remedy, and keeps it only if it proves itself. Whatever happens, what is not kept is put back.
+///
+/// # Errors
+///
+/// Returns what the system refuses. What was set until then is put back, or is in the journal.
+pub fn run(
+    bench: &mut Bench<'_>,
+    remedy: &Remedy,
+    length: Duration,
+    demand: Demand,
+    seed: u64,
+) -> Result<Tried, ApplyError> {
+    let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut trial = Trial {
+        bench,
+        remedy,
+        in_force: Vec::new(),
+        treated: BTreeSet::new(),
+        measured: BTreeSet::new(),
+        most: 0,
+    };
+    let mut pairs: Vec<Pair> = Vec::new();
+    let mut tried = Tried {
+        verdict: Verdict::CannotTell,
+        figures: None,
+        pairs: 0,
+        period: length,
+        sockets: 0,
+        kept: Vec::new(),
+        was_stopped: false,
+    };
+    let most = proof::LOOKS[proof::LOOKS.len() - 1];
+    while pairs.len() < most {
+        let with_first = dice.next_u64() & 1 == 0;
+        let Some(pair) = trial.pair(with_first, length)? else {
+            tried.was_stopped = true;
+            break;
+        };
+        pairs.push(pair);
+        if proof::LOOKS.contains(&pairs.len()) {
+            let (figures, verdict) = proof::decide(&pairs, demand, seed);
+            tried.figures = Some(figures);
+            if let Some(verdict) = verdict {
+                tried.verdict = verdict;
+                break;
+            }
+        }
+    }
+    tried.pairs = pairs.len();
+    if tried.verdict == Verdict::Kept {
+        trial.turn_on(false)?;
+        tried.kept = std::mem::take(&mut trial.in_force);
+    }
+    tried.sockets = trial.most;
+    Ok(tried)
+}
+
+struct Trial<'a, 'b> {
+    bench: &'a mut Bench<'b>,
+    remedy: &'a Remedy,
+    /// The changes that are to be undone at the end of this turn of time.
+    in_force: Vec<u64>,
+    treated: BTreeSet<u64>,
+    measured: BTreeSet<u64>,
+    most: usize,
+}
+
+impl Trial<'_, '_> {
+    /// Returns what two turns of time showed; `None` if they were stopped.
+    fn pair(&mut self, with_first: bool, length: Duration) -> Result<Option<Pair>, ApplyError> {
+        let mut spans: Vec<Span> = Vec::new();
+        for is_with in [with_first, !with_first] {
+            let done = self.span(is_with, length, &mut spans);
+            // Put back also if it went wrong.
+            let back = self.turn_off();
+            done?;
+            back?;
+            if (self.bench.is_stopped)() {
+                return Ok(None);
+            }
+        }
+        // Findings come once it is known whether anybody waited.
+        self.collect(LATE, &mut spans);
+        let mut pair = Pair::default();
+        for span in spans {
+            match span.is_with {
+                true => pair.with = span.period,
+                false => pair.without = span.period,
+            }
+        }
+        Ok(Some(pair))
+    }
+
+    /// Lets a turn of time pass.
+    #[expect(clippy::disallowed_methods, reason = "turns of time are real time")]
+    fn span(
+        &mut self,
+        is_with: bool,
+        length: Duration,
+        spans: &mut Vec<Span>,
+    ) -> Result<(), ApplyError> {
+        if is_with {
+            self.turn_on(true)?;
+        }
+        let before = self.sent()?;
+        let begun = Instant::now();
+        spans.push(Span {
+            is_with,
+            begun_ns: clocks_ns(),
+            ended_ns: [i64::MAX; 2],
+            period: Period::default(),
+        });
+        let mut swept = Instant::now();
+        while begun.elapsed() < length && !(self.bench.is_stopped)() {
+            self.collect(BREATH, spans);
+            if swept.elapsed() >= SWEEP {
+                // Connections that were opened meanwhile.
+                swept = Instant::now();
+                match is_with {
+                    true => self.turn_on(true)?,
+                    false => drop(self.meant()?),
+                }
+            }
+        }
+        let after = self.sent()?;
+        let span = spans.last_mut().expect("pushed above");
+        span.ended_ns = clocks_ns();
+        span.period.seconds = begun.elapsed().as_secs_f64();
+        span.period.segments = after
+            .iter()
+            .map(|(cookie, now)| {
+                u64::from(now.wrapping_sub(before.get(cookie).copied().unwrap_or(0)))
+            })
+            .sum();
+        Ok(())
+    }
+
+    /// Gives the remedy to all sockets that are meant and do not have it from this turn of time.
+    fn turn_on(&mut self, is_temporary: bool) -> Result<(), ApplyError> {
+        let mut found = self.meant()?;
+        let treated = &self.treated;
+        found
+            .sockets
+            .retain(|owned| !treated.contains(&owned.socket.cookie));
+        if found.sockets.is_empty() {
+            return Ok(());
+        }
+        let mut journal = Journal::open(&self.bench.journal)?;
+        let why = Why {
+            command: &self.bench.command,
+            is_temporary,
+        };
+        self.treated
+            .extend(found.sockets.iter().map(|owned| owned.socket.cookie));
+        self.most = self.most.max(self.treated.len());
+        let applied = apply::set(
+            self.bench.hand,
+            &mut journal,
+            &found,
+            &self.remedy.setting,
+            why,
+        )?;
+        self.in_force.extend(applied.ids);
+        Ok(())
+    }
+
+    /// Takes the remedy back.
+    fn turn_off(&mut self) -> Result<Undone, ApplyError> {
+        self.treated.clear();
+        let mut all = Undone::default();
+        if self.in_force.is_empty() {
+            return Ok(all);
+        }
+        let mut journal = Journal::open(&self.bench.journal)?;
+        while let Some(id) = self.in_force.pop() {
+            let undone = apply::undo(self.bench.hand, &mut journal, id)?;
+            all.back += undone.back;
+            all.differ += undone.differ;
+        }
+        Ok(all)
+    }
+
+    /// Returns the sockets that are meant now, and measures the turns of the stalling ones.
+    fn meant(&mut self) -> io::Result<Found> {
+        let services = self.remedy.sockets.iter().chain(&self.remedy.stalling);
+        let namespaces: BTreeSet<u32> = services.map(|service| service.netns).collect();
+        let mut found = Found::default();
+        for inode in namespaces {
+            // A namespace that has ended has no sockets.
+            let Some(namespace) = Namespace::find(inode) else {
+                continue;
+            };
+            let sockets = namespace.within(|| self.bench.hand.sockets())??;
+            for socket in sockets {
+                if self.stalls(&socket) && self.measured.insert(socket.cookie) {
+                    self.bench.meter.measure(socket.cookie)?;
+                }
+                if self.remedy.is_for(&socket) {
+                    found.sockets.push(Owned {
+                        socket,
+                        owner: None,
+                    });
+                }
+            }
+            found.namespaces.push(namespace);
+        }
+        Ok(found)
+    }
+
+    fn stalls(&self, socket: &Socket) -> bool {
+        let has = |service: &crate::remedy::Service| {
+            service.has(socket.netns, socket.local, socket.remote)
+        };
+        !socket.listens() && self.remedy.stalling.iter().any(has)
+    }
+
+    /// Returns how many data segments each stalling socket has sent.
+    fn sent(&mut self) -> io::Result<BTreeMap<u64, u32>> {
+        let mut sent = BTreeMap::new();
+        let namespaces: BTreeSet<u32> = self
+            .remedy
+            .stalling
+            .iter()
+            .map(|service| service.netns)
+            .collect();
+        for namespace in namespaces.into_iter().filter_map(Namespace::find) {
+            let sockets = namespace.within(|| self.bench.hand.sockets())??;
+            let those = sockets.iter().filter(|socket| self.stalls(socket));
+            sent.extend(those.map(|socket| (socket.cookie, socket.data_segs_out)));
+        }
+        Ok(sent)
+    }
+
+    /// Takes in what is seen in the next `patience`.
+    fn collect(&mut self, patience: Duration, spans: &mut [Span]) {
+        let mut findings = Vec::new();
+        self.bench
+            .live
+            .poll(patience, |finding| findings.push(finding));
+        for finding in &findings {
+            if is_counted(finding, self.remedy)
+                && let Some(span) = spans
+                    .iter_mut()
+                    .find(|span| span.holds(0, finding.start_ns))
+            {
+                span.period.stalls += 1;
+            }
+        }
+        self.bench.meter.poll(Duration::ZERO, |turn: Turn| {
+            let at_ns = i64::try_from(turn.wrote_ns).unwrap_or(i64::MAX);
+            if let Some(span) = spans.iter_mut().find(|span| span.holds(1, at_ns)) {
+                span.period.turns_ns.push(turn.length_ns());
+            }
+        });
+    }
+}
+
+impl Span {
+    fn holds(&self, clock: usize, at_ns: i64) -> bool {
+        (self.begun_ns[clock]..self.ended_ns[clock]).contains(&at_ns)
+    }
+}
+
+fn is_counted(finding: &Finding, remedy: &Remedy) -> bool {
+    let connection = &finding.connection;
+    finding.tier != Tier::Possible
+        && finding.kind.is_stall()
+        && cause(finding) == Ok(remedy.cause)
+        && remedy
+            .stalling
+            .iter()
+            .any(|service| service.has(connection.netns, connection.local, connection.remote))
+}
+
+/// Returns the times since the epoch and of the monotonic clock.
+fn clocks_ns() -> [i64; 2] {
+    [libc::CLOCK_REALTIME, libc::CLOCK_MONOTONIC].map(|clock| {
+        let mut now = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: only written to; both clocks exist everywhere.
+        unsafe { libc::clock_gettime(clock, &raw mut now) };
+        now.tv_sec * 1_000_000_000 + now.tv_nsec
+    })
+}
+
+const BREATH: Duration = Duration::from_millis(20);
+const SWEEP: Duration = Duration::from_millis(100);
+/// A stall is reported after it has ended.
+const LATE: Duration = Duration::from_millis(100);
