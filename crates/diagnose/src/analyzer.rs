@@ -1,26 +1,29 @@
-use tinygram_stalls::thresholds::COARSE_CLOCK_NS;
-use tinygram_wire::capture::{Frame, LinkType};
-use tinygram_wire::decode::{self, Decoded, Look};
+use tinygram_wire::capture::{CaptureError, Frame, LinkType, Reader};
+use tinygram_wire::decode::{self, Look};
 
 use crate::about::About;
-use crate::conversation::{Conversation, Telling};
+use crate::cores;
 use crate::explain;
-use crate::findings::finding::{Facts, Finding};
+use crate::findings::finding::Finding;
 use crate::flow::ends::Ends;
-use crate::flow::mark::Mark;
+use crate::front::Front;
+use crate::gathered::{Directly, Gathered};
 use crate::parameters::Parameters;
-use crate::pool::{Corroborated, Pools};
 use crate::report::{ConnectionReport, Report, Summary};
-use crate::table::Table;
+use crate::shard::{Placed, Shard};
+use crate::table;
 
 /// Takes frames in capture order and returns a report at the end.
 ///
 /// The [`Parameters`] bound its memory. It keeps no frame.
+///
+/// The connections are divided among shares, whose number depends on the parameters alone. [`Analyzer::read`]
+/// gives the shares to several threads; the report is the same for any number of them.
 pub struct Analyzer {
-    parameters: Parameters,
-    table: Table,
-    pools: Pools,
-    report: Report,
+    front: Front,
+    shards: Vec<Shard>,
+    gathered: Gathered,
+    listed_limit: usize,
     about: Option<About>,
 }
 
@@ -28,22 +31,46 @@ impl Analyzer {
     /// Returns an analyzer that has seen no frame.
     #[must_use]
     pub fn new(parameters: Parameters) -> Self {
+        let limit = parameters.connection_limit;
+        let shares = 1 << (limit / SHARE_LEAST).clamp(1, SHARES_MOST).ilog2();
+        let shard = || Shard::new(limit / shares, LINGER / shares);
         Self {
-            table: Table::new(parameters.connection_limit, parameters.first_connection),
-            pools: Pools::default(),
+            shards: (0..shares).map(|_| shard()).collect(),
+            gathered: Gathered::new(&parameters, shares),
+            listed_limit: parameters.listed_limit,
             about: parameters.explain.map(About::new),
-            report: Report {
-                summary: Summary {
-                    some_kinds: parameters
-                        .filter
-                        .as_ref()
-                        .is_some_and(|f| !f.kinds.is_empty()),
-                    ..Summary::default()
-                },
-                ..Report::default()
-            },
-            parameters,
+            front: Front::new(parameters.filter),
         }
+    }
+
+    /// Analyzes all frames of a capture, on so many threads: the caller's, which reads and decodes, and
+    /// others. If a frame is to be explained, the caller's works alone.
+    ///
+    /// # Errors
+    /// [`CaptureError`] if the source is no capture, or is cut off or damaged. The frames before were
+    /// analyzed.
+    ///
+    /// # Panics
+    /// Panics if `source` does, with the same payload.
+    pub fn read(
+        &mut self,
+        source: impl std::io::Read + 'static,
+        threads: usize,
+    ) -> Result<(), CaptureError> {
+        let mut reader = Reader::new(source)?;
+        if threads > 1 && self.about.is_none() {
+            return cores::read(
+                &mut reader,
+                &mut self.front,
+                &mut self.shards,
+                &mut self.gathered,
+                threads,
+            );
+        }
+        while let Some(frame) = reader.next_frame()? {
+            self.frame(&frame);
+        }
+        Ok(())
     }
 
     /// Analyzes the next frame.
@@ -52,91 +79,42 @@ impl Analyzer {
         self.take(frame.time_ns, frame.link, &decode::look(frame));
     }
 
-    /// Analyzes the next frame, which was decoded already.
-    #[inline]
-    pub fn decoded(&mut self, frame: &Decoded) {
-        self.take(frame.time_ns, frame.link, &frame.look);
-    }
-
     fn take(&mut self, time_ns: i64, link: LinkType, look: &Look) {
-        let time_ns = time_ns.clamp(0, LAST_TIME_NS);
-        let summary = &mut self.report.summary;
-        if summary.frames == 0 {
-            summary.first_frame_ns = time_ns;
-            summary.stamps.begin(time_ns);
-        } else {
-            summary.stamps.note(time_ns);
-        }
-        summary.frames += 1;
-        let (segment, around) = match look {
-            Ok(seen) => seen,
-            Err(unread) => {
-                summary.note_unread(*unread);
-                return;
-            }
-        };
-        if let Some(filter) = &self.parameters.filter
-            && !filter.takes(segment, time_ns, summary.first_frame_ns)
-        {
-            summary.unseen.filtered += 1;
+        let (Some(mark), Ok((segment, around))) = (self.front.note(time_ns, look), look) else {
             return;
-        }
-        summary.sight.fine_clock = summary.sight.fine_clock || time_ns % COARSE_CLOCK_NS != 0;
-        if summary.segments == 0 {
-            summary.first_ns = time_ns;
-        }
-        summary.segments += 1;
-        summary.last_ns = summary.last_ns.max(time_ns);
-        let mark = Mark {
-            frame: summary.frames,
-            time_ns,
         };
-        let (ends, from) = Ends::of(segment);
-        let mut left = None;
-        let slot = self
-            .table
-            .slot(&ends, mark, |connection| left = Some(connection));
-        if let Some(connection) = left {
-            self.let_go(connection);
-        }
-        if self.table.get(slot).flow.is_reuse(segment, from, time_ns) {
-            let old = self.table.replace(slot, mark);
-            self.let_go(old);
-        }
-        let connection = self.table.get(slot);
-        connection.flow.raw_ip = link == LinkType::RAW;
-        let was_closed = connection.flow.closed;
-        let before = self.report.findings.len();
-        let telling = Telling {
-            found: &mut self.report.findings,
-            about: self.about.as_ref(),
+        let share = table::share(&Ends::of(segment).0, self.shards.len());
+        let placed = Placed {
+            mark,
+            raw_ip: link == LinkType::RAW,
+            segment,
+            around,
         };
-        connection.segment(segment, around, from, mark, telling);
-        let closes = connection.flow.closed && !was_closed;
-        if self.report.findings.len() > before {
-            self.note_findings(before);
-        }
-        if closes && let Some(connection) = self.table.close(slot) {
-            self.let_go(connection);
-        }
+        let mut hears = Directly {
+            gathered: &mut self.gathered,
+            share,
+        };
+        self.shards[share].take(&placed, self.about.as_ref(), &mut hears);
     }
 
     /// Returns the number of frames so far.
     #[must_use]
     pub fn frames(&self) -> u64 {
-        self.report.summary.frames
+        self.front.frames
     }
 
     /// Returns the totals so far.
     #[must_use]
-    pub fn summary(&self) -> &Summary {
-        &self.report.summary
+    pub fn summary(&self) -> Summary {
+        let mut summary = self.gathered.report.summary.clone();
+        self.front.enter(&mut summary);
+        summary
     }
 
     /// Returns the findings so far, in order of discovery.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
-        &self.report.findings
+        &self.gathered.report.findings
     }
 
     /// Removes and returns the findings since the last call, each with the present state of its
@@ -145,14 +123,14 @@ impl Analyzer {
     /// `listed_limit`. As long as no clock was seen to stamp the frames, findings are kept back: up to
     /// `finding_limit`, until there is a clock.
     pub fn drain(&mut self) -> Vec<(Finding, Option<ConnectionReport>)> {
-        if !self.report.summary.has_clock() {
+        if !self.summary().has_clock() {
             return Vec::new();
         }
-        let found = std::mem::take(&mut self.report.findings);
+        let found = std::mem::take(&mut self.gathered.report.findings);
         let drained = found
             .into_iter()
             .map(|finding| {
-                let over = &self.report.connections;
+                let over = &self.gathered.report.connections;
                 let connection = self.connection(finding.connection).or_else(|| {
                     let known = over.iter().rev();
                     known.clone().find(|c| c.id == finding.connection).cloned()
@@ -160,8 +138,8 @@ impl Analyzer {
                 (finding, connection)
             })
             .collect();
-        let over = &mut self.report.connections;
-        if over.len() >= self.parameters.listed_limit {
+        let over = &mut self.gathered.report.connections;
+        if over.len() >= self.listed_limit {
             over.drain(..over.len() / 2);
         }
         drained
@@ -169,141 +147,49 @@ impl Analyzer {
 
     /// Returns the present state of a finding's connection, if the connection still lives.
     pub fn connection(&self, id: u32) -> Option<ConnectionReport> {
-        self.table.find(id).map(ConnectionReport::of)
+        let (share, slot, _) = self.live().find(|&(.., number)| number == id)?;
+        let mut connection = ConnectionReport::of(self.shards[share].table.peek(slot)?);
+        connection.id = id;
+        Some(connection)
     }
 
     /// Judges what is still open and returns the report.
     #[must_use]
     pub fn finish(mut self) -> Report {
-        for connection in self.table.drain() {
-            self.let_go(connection);
+        let mut live: Vec<_> = self.live().collect();
+        live.sort_unstable_by_key(|&(.., number)| number);
+        for (share, slot, number) in live {
+            if let Some(mut connection) = self.shards[share].table.take(slot) {
+                connection.flow.id = number;
+                let mut hears = Directly {
+                    gathered: &mut self.gathered,
+                    share,
+                };
+                self.shards[share].let_go(slot, connection, self.about.as_ref(), &mut hears);
+            }
         }
-        self.report.summary.connections = self.table.connections();
-        let Report { connections, .. } = &mut self.report;
-        connections.sort_unstable_by_key(|c| c.id);
-        if !self.report.summary.has_clock() {
-            self.forget_times();
-        } else {
-            self.judge_suspects();
-            self.agree_on_the_path();
-        }
+        self.front.enter(&mut self.gathered.report.summary);
+        self.gathered.report.summary.connections = self.gathered.connections();
+        let mut report = self.gathered.finish();
         if let Some(about) = &self.about {
-            self.report.explanation = explain::lines(about, &self.report);
+            report.explanation = explain::lines(about, &report);
         }
-        self.report
+        report
     }
 
-    /// Accuses nobody by times that no clock has told.
-    fn forget_times(&mut self) {
-        self.report.findings.clear();
-        self.report.summary.forget_times();
-        for connection in &mut self.report.connections {
-            connection.forget_times();
-        }
-    }
-
-    /// Limits each finding's distance to the sender, which was measured when the finding was made,
-    /// to the round trip known at the end.
-    fn agree_on_the_path(&mut self) {
-        let Report {
-            connections,
-            findings,
-            ..
-        } = &mut self.report;
-        for finding in findings {
-            let row = connections.binary_search_by_key(&finding.connection, |c| c.id);
-            if let (Ok(at), Facts::Hold(hold)) = (row, &mut finding.facts)
-                && let (Some(part_ns), Some(whole_ns)) =
-                    (&mut hold.sender_distance_ns, connections[at].rtt_ns)
-            {
-                *part_ns = whole_ns.min(*part_ns);
-            }
-        }
-    }
-
-    /// Judges suspects of several connections together, where no single one shows enough.
-    fn judge_suspects(&mut self) {
-        let before = self.report.findings.len();
-        let Report {
-            connections,
-            findings,
-            ..
-        } = &mut self.report;
-        let kinds = self
-            .parameters
-            .filter
-            .as_ref()
-            .map(|filter| filter.kinds.as_slice());
-        let wanted = |kind| kinds.is_none_or(|kinds| kinds.is_empty() || kinds.contains(&kind));
-        for (suspect, fit) in std::mem::take(&mut self.pools).judge() {
-            let row = connections.binary_search_by_key(&suspect.connection, |c| c.id);
-            if let Ok(at) = row {
-                connections[at].note_suspect(&suspect, fit);
-            }
-            let stays = matches!(fit, Corroborated::Beyond | Corroborated::Neither);
-            if wanted(suspect.kind) && stays {
-                findings.push(suspect);
-            }
-        }
-        self.note_findings(before);
-    }
-
-    fn let_go(&mut self, mut connection: Conversation) {
-        let before = self.report.findings.len();
-        connection.end(Telling {
-            found: &mut self.report.findings,
-            about: self.about.as_ref(),
-        });
-        for from in 0..2 {
-            self.report.findings.extend(connection.doubtful(from));
-        }
-        self.note_findings(before);
-        for finding in connection.take_back(&mut self.report.findings) {
-            self.report.summary.take_back(&finding);
-        }
-        let before = before.min(self.report.findings.len());
-        let found = connection.story.as_ref().is_some_and(|s| s.stalls > 0)
-            || self.report.findings.len() > before
-            || (0..2).any(|from| connection.suspects(from).next().is_some());
-        self.pools.add(&connection);
-        self.report.summary.sight.add(&connection);
-        let listed = self.report.connections.len();
-        let room = match found {
-            true => 2 * self.parameters.listed_limit,
-            false => self.parameters.listed_limit,
-        };
-        match listed < room {
-            true => self
-                .report
-                .connections
-                .push(ConnectionReport::of(&connection)),
-            false => self.report.summary.unlisted_connections += 1,
-        }
-    }
-
-    fn note_findings(&mut self, before: usize) {
-        if let Some(filter) = &self.parameters.filter
-            && !filter.kinds.is_empty()
-        {
-            let mut at = 0;
-            self.report.findings.retain(|finding| {
-                at += 1;
-                at <= before || filter.kinds.contains(&finding.kind)
-            });
-        }
-        let Report {
-            summary, findings, ..
-        } = &mut self.report;
-        for finding in &findings[before..] {
-            Summary::count(summary, finding);
-        }
-        let kept = self.parameters.finding_limit.max(before);
-        if findings.len() > kept {
-            summary.dropped_findings += (findings.len() - kept) as u64;
-            findings.truncate(kept);
-        }
+    /// Returns share, slot and number of the live connections.
+    fn live(&self) -> impl Iterator<Item = (usize, usize, u32)> + '_ {
+        let shares = self.shards.iter().enumerate();
+        shares.flat_map(move |(share, shard)| {
+            let slots = shard.table.slots();
+            slots.map(move |slot| (share, slot, self.gathered.number(share, slot)))
+        })
     }
 }
 
-/// The year 2116: the difference of any two times fits, whatever a capture says.
-const LAST_TIME_NS: i64 = 1 << 62;
+/// The least connections in a share. Below, shares would fill up at different times.
+const SHARE_LEAST: usize = 8192;
+/// Enough that each of several threads always finds one with work.
+const SHARES_MOST: usize = 16;
+/// How many ended connections are kept for their last segments, in all shares.
+const LINGER: usize = 4096;

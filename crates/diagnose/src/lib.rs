@@ -1,7 +1,8 @@
 //! Finds stalls of small segments in captured TCP traffic and names them.
 //!
 //! A frame becomes a segment (`tinygram-wire`), and the segment finds its connection in a bounded
-//! table ([`Analyzer`]). Then it goes through three rooms:
+//! table: that of its share of the connections, so that several threads can work ([`Analyzer`]). Then it goes
+//! through three rooms:
 //!
 //! 1. `flow` observes. The half of the connection that sent the segment asks why it left now and
 //!    not earlier, and says what it saw: held, lost, answered, closed. It names no finding. A
@@ -19,12 +20,16 @@
 mod about;
 mod analyzer;
 mod conversation;
+mod cores;
 mod explain;
 mod findings;
 mod flow;
+mod front;
+mod gathered;
 mod parameters;
 mod pool;
 mod report;
+mod shard;
 mod sight;
 mod table;
 mod verdict;

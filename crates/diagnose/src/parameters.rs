@@ -10,8 +10,6 @@ pub struct Parameters {
     /// The most connections kept at once, about 900 bytes each. Beyond it the connection that has
     /// been silent longest is judged and removed.
     pub connection_limit: usize,
-    /// The number of the first connection, so that several captures in one report can count on.
-    pub first_connection: u32,
     /// The most findings kept with their details; further ones are only counted.
     pub finding_limit: usize,
     /// The most connections listed in the report; those with findings are kept first.
@@ -26,7 +24,6 @@ impl Default for Parameters {
     fn default() -> Self {
         Self {
             connection_limit: 131_072,
-            first_connection: 0,
             finding_limit: 100_000,
             listed_limit: 10_000,
             filter: None,

@@ -25,6 +25,18 @@ pub struct Report {
     pub explanation: Vec<String>,
 }
 
+impl Report {
+    /// Adds to the number of each connection, so that several captures in one report can count on.
+    pub fn count_on(&mut self, first: u32) {
+        for connection in &mut self.connections {
+            connection.id += first;
+        }
+        for finding in &mut self.findings {
+            finding.connection += first;
+        }
+    }
+}
+
 /// Totals over the capture.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
@@ -368,18 +380,6 @@ impl Summary {
         self.stalls -= 1;
         self.cost_ns -= finding.cost_ns;
     }
-
-    pub(crate) fn note_unread(&mut self, unread: Unread) {
-        let unseen = &mut self.unseen;
-        *match unread {
-            Unread::LinkType => &mut unseen.link_type,
-            Unread::Cut => &mut unseen.cut,
-            Unread::Fragment => &mut unseen.fragments,
-            Unread::Tunnel => &mut unseen.tunnels,
-            Unread::Quic => &mut unseen.quic,
-            Unread::NoTcp => &mut unseen.no_tcp,
-        } += 1;
-    }
 }
 
 /// Frames of which no segment was read, counted by reason.
@@ -399,6 +399,20 @@ pub struct Unseen {
     pub no_tcp: u64,
     /// TCP segments that the filter leaves out.
     pub filtered: u64,
+}
+
+impl Unseen {
+    /// Counts a frame of which no segment was read.
+    pub(crate) fn note(&mut self, unread: Unread) {
+        *match unread {
+            Unread::LinkType => &mut self.link_type,
+            Unread::Cut => &mut self.cut,
+            Unread::Fragment => &mut self.fragments,
+            Unread::Tunnel => &mut self.tunnels,
+            Unread::Quic => &mut self.quic,
+            Unread::NoTcp => &mut self.no_tcp,
+        } += 1;
+    }
 }
 
 impl std::ops::AddAssign<&Unseen> for Unseen {

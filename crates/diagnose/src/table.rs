@@ -20,14 +20,15 @@ pub(crate) struct Table {
     closed: VecDeque<u32>,
     hand: usize,
     limit: usize,
-    first_id: u32,
-    next_id: u32,
+    /// How many ended connections are kept.
+    linger: usize,
     /// Random per process, so that a hostile capture cannot aim at one bucket.
     key: u64,
 }
 
 impl Table {
-    pub(crate) fn new(limit: usize, first_id: u32) -> Self {
+    /// Returns an empty table. It keeps `linger` connections that have ended.
+    pub(crate) fn new(limit: usize, linger: usize) -> Self {
         Self {
             slots: Vec::new(),
             free: Vec::new(),
@@ -35,31 +36,18 @@ impl Table {
             closed: VecDeque::new(),
             hand: 0,
             limit: limit.max(1),
-            first_id,
-            next_id: first_id,
+            linger,
             key: RandomState::new().build_hasher().finish(),
         }
     }
 
-    /// Returns the slot of a connection and makes one if there is none; `left` gets a connection
-    /// that was removed to make room.
+    /// Returns the slot of a connection, if there is one, and its hash.
     #[inline]
-    pub(crate) fn slot(
-        &mut self,
-        ends: &Ends,
-        mark: Mark,
-        left: impl FnOnce(Conversation),
-    ) -> usize {
+    pub(crate) fn find(&self, ends: &Ends) -> (Option<usize>, u64) {
         let hash = hash(ends, self.key);
         let slots = &self.slots;
-        let known = self
-            .index
-            .find(hash, |&slot| is(slots, slot, ends))
-            .copied();
-        match known {
-            Some(slot) => slot as usize,
-            None => self.insert(ends, hash, mark, left),
-        }
+        let known = self.index.find(hash, |&slot| is(slots, slot, ends));
+        (known.map(|&slot| slot as usize), hash)
     }
 
     #[inline]
@@ -67,63 +55,56 @@ impl Table {
         self.slots[slot].as_mut().expect("slots in use are filled")
     }
 
+    /// Returns the connection in a slot, if there is one.
+    pub(crate) fn peek(&self, slot: usize) -> Option<&Conversation> {
+        self.slots.get(slot)?.as_ref()
+    }
+
     /// Notes that a connection has ended; returns one that ended earlier and is now removed.
-    pub(crate) fn close(&mut self, slot: usize) -> Option<Conversation> {
+    pub(crate) fn close(&mut self, slot: usize) -> Option<(usize, Conversation)> {
         self.closed.push_back(slot as u32);
-        if self.closed.len() <= LINGER {
+        if self.closed.len() <= self.linger {
             return None;
         }
-        let oldest = self.closed.pop_front()?;
+        let oldest = self.closed.pop_front()? as usize;
         // Another connection may have taken the slot or the ports since.
-        match &self.slots[oldest as usize] {
-            Some(connection) if connection.flow.closed => self.remove(oldest as usize),
+        match &self.slots[oldest] {
+            Some(connection) if connection.flow.closed => Some((oldest, self.take(oldest)?)),
             _ => None,
         }
     }
 
     /// Begins another connection on the same ports; returns the old one.
     pub(crate) fn replace(&mut self, slot: usize, mark: Mark) -> Conversation {
-        let id = self.take_id();
         let old = self.get(slot);
-        let fresh = Conversation::new(old.flow.ends, id, mark);
+        let fresh = Conversation::new(old.flow.ends, 0, mark);
         std::mem::replace(old, fresh)
     }
 
-    /// Returns a live connection by its number.
-    pub(crate) fn find(&self, id: u32) -> Option<&Conversation> {
-        self.slots.iter().flatten().find(|c| c.flow.id == id)
+    /// Returns the slots in use.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = usize> + '_ {
+        let slots = self.slots.iter().enumerate();
+        slots.filter_map(|(slot, it)| it.as_ref().map(|_| slot))
     }
 
-    pub(crate) fn connections(&self) -> u32 {
-        self.next_id - self.first_id
-    }
-
-    /// Takes all connections out, one by one, in order of appearance.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Conversation> + use<> {
-        let id = |slot: &Option<Conversation>| slot.as_ref().map(|c| c.flow.id);
-        let mut order: Vec<usize> = (0..self.slots.len()).collect();
-        order.sort_unstable_by_key(|&slot| id(&self.slots[slot]));
-        let mut slots = std::mem::take(&mut self.slots);
-        self.index.clear();
-        self.free.clear();
-        self.closed.clear();
-        order.into_iter().filter_map(move |slot| slots[slot].take())
-    }
-
-    #[cold]
-    fn insert(
-        &mut self,
-        ends: &Ends,
-        hash: u64,
-        mark: Mark,
-        left: impl FnOnce(Conversation),
-    ) -> usize {
-        if self.index.len() >= self.limit
-            && let Some(victim) = self.victim()
-        {
-            left(victim);
+    /// Removes a connection if the table is full.
+    pub(crate) fn make_room(&mut self) -> Option<(usize, Conversation)> {
+        if self.index.len() < self.limit {
+            return None;
         }
-        let connection = Conversation::new(*ends, self.take_id(), mark);
+        loop {
+            self.hand = (self.hand + 1) % self.slots.len();
+            match &mut self.slots[self.hand] {
+                Some(connection) if connection.flow.recent => connection.flow.recent = false,
+                Some(_) => return Some((self.hand, self.take(self.hand)?)),
+                None => {}
+            }
+        }
+    }
+
+    /// Makes a connection; `hash` is that of its ends. Returns its slot.
+    pub(crate) fn insert(&mut self, ends: &Ends, hash: u64, mark: Mark) -> usize {
+        let connection = Conversation::new(*ends, 0, mark);
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = Some(connection);
@@ -143,23 +124,8 @@ impl Table {
         slot as usize
     }
 
-    fn take_id(&mut self) -> u32 {
-        self.next_id += 1;
-        self.next_id - 1
-    }
-
-    fn victim(&mut self) -> Option<Conversation> {
-        loop {
-            self.hand = (self.hand + 1) % self.slots.len();
-            match &mut self.slots[self.hand] {
-                Some(connection) if connection.flow.recent => connection.flow.recent = false,
-                Some(_) => return self.remove(self.hand),
-                None => {}
-            }
-        }
-    }
-
-    fn remove(&mut self, slot: usize) -> Option<Conversation> {
+    /// Removes a connection.
+    pub(crate) fn take(&mut self, slot: usize) -> Option<Conversation> {
         let connection = self.slots[slot].take()?;
         if let Ok(entry) = self
             .index
@@ -172,6 +138,13 @@ impl Table {
         self.free.push(slot as u32);
         Some(connection)
     }
+}
+
+/// Returns which of so many shares a connection belongs to: the same in every process.
+#[inline]
+pub(crate) fn share(ends: &Ends, shares: usize) -> usize {
+    const KEY: u64 = 0x243f_6a88_85a3_08d3;
+    (hash(ends, KEY) >> 32) as usize & (shares - 1)
 }
 
 #[inline]
@@ -198,9 +171,6 @@ fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product >> 64) as u64 ^ product as u64
 }
-
-/// How many ended connections are kept for their last segments.
-const LINGER: usize = 1024;
 
 #[cfg(test)]
 mod tests;

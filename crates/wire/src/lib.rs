@@ -7,7 +7,6 @@
 //! - [`reassembly`] puts the fragments of IP packets together.
 //! - [`tcpdump`] prints the engine's segments as the program tcpdump does.
 
-pub mod ahead;
 pub mod capture;
 pub mod checksum;
 pub mod decode;

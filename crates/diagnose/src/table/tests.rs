@@ -15,13 +15,25 @@ fn of_port(port: u16) -> Ends {
     ends(([10, 0, 0, 1], port), ([10, 0, 0, 2], 80))
 }
 
-/// Inserts connections with these ports; returns the numbers of those removed.
-fn after(table: &mut Table, ports: impl IntoIterator<Item = u16>) -> Vec<u32> {
+/// Returns the slot of the connection with this port, which is made if there is none.
+fn slot(table: &mut Table, port: u16, gone: &mut Vec<u16>) -> usize {
+    let ends = of_port(port);
+    let (known, hash) = table.find(&ends);
+    known.unwrap_or_else(|| {
+        gone.extend(table.make_room().map(|(_, old)| port_of(&old)));
+        table.insert(&ends, hash, Mark::default())
+    })
+}
+
+fn port_of(connection: &Conversation) -> u16 {
+    connection.flow.ends.ends[0].port
+}
+
+/// Inserts connections with these ports; returns the ports of those removed.
+fn after(table: &mut Table, ports: impl IntoIterator<Item = u16>) -> Vec<u16> {
     let mut gone = Vec::new();
     for port in ports {
-        let slot = table.slot(&of_port(port), Mark::default(), |old| {
-            gone.push(old.flow.id);
-        });
+        let slot = slot(table, port, &mut gone);
         table.get(slot).flow.recent = true;
     }
     gone
@@ -29,45 +41,68 @@ fn after(table: &mut Table, ports: impl IntoIterator<Item = u16>) -> Vec<u32> {
 
 #[test]
 fn beyond_the_limit_the_longest_silent_goes() {
-    let mut table = Table::new(3, 7);
+    let mut table = Table::new(3, 1024);
     assert_eq!(after(&mut table, [1, 2, 3, 2, 1, 3]), []);
-    assert_eq!(table.connections(), 3);
+    assert_eq!(table.slots().count(), 3);
     // All were used lately: the hand clears the mark of each, then removes the first one it meets.
     let gone = after(&mut table, [4]);
     assert_eq!(gone.len(), 1);
     assert_eq!(table.index.len(), 3);
-    let stayed: Vec<u32> = [7, 8, 9]
+    let stayed: Vec<u16> = [1, 2, 3]
         .into_iter()
-        .filter(|id| !gone.contains(id))
+        .filter(|port| !gone.contains(port))
         .collect();
     // One of the two is used again, so the other is removed.
-    let heard = stayed[0] - 6;
-    after(&mut table, [heard as u16]);
+    after(&mut table, [stayed[0]]);
     assert_eq!(after(&mut table, [5]), [stayed[1]]);
-    assert_eq!(table.connections(), 5);
-    let mut left: Vec<u32> = table.drain().map(|connection| connection.flow.id).collect();
+    let slots: Vec<usize> = table.slots().collect();
+    let left = slots.iter().filter_map(|&slot| table.take(slot));
+    let mut left: Vec<u16> = left.map(|connection| port_of(&connection)).collect();
     left.sort();
-    assert_eq!(left, [stayed[0], 10, 11]);
+    assert_eq!(left, [stayed[0], 4, 5]);
 }
 
 #[test]
-fn a_thousand_and_more_that_ended_are_kept_for_their_stragglers() {
-    let mut table = Table::new(5000, 0);
+fn a_thousand_that_ended_are_kept_for_their_stragglers() {
+    let mut table = Table::new(5000, 1024);
     let mut gone = Vec::new();
     for port in 1..=1030 {
-        let slot = table.slot(&of_port(port), Mark::default(), |_| {});
+        let slot = slot(&mut table, port, &mut Vec::new());
         table.get(slot).flow.closed = true;
-        gone.extend(table.close(slot).map(|connection| connection.flow.id));
+        gone.extend(
+            table
+                .close(slot)
+                .map(|(_, connection)| port_of(&connection)),
+        );
     }
-    assert_eq!(gone, [0, 1, 2, 3, 4, 5]);
-    assert!(table.find(5).is_none() && table.find(6).is_some());
+    assert_eq!(gone, [1, 2, 3, 4, 5, 6]);
+    let is_known = |table: &Table, port| table.find(&of_port(port)).0.is_some();
+    assert!(!is_known(&table, 6) && is_known(&table, 7));
     // A new connection on the ports of an ended one stays.
-    let slot = table.slot(&of_port(7), Mark::default(), |_| {});
-    assert_eq!(table.replace(slot, Mark::default()).flow.id, 6);
-    let slot = table.slot(&of_port(2000), Mark::default(), |_| {});
-    table.get(slot).flow.closed = true;
-    assert!(table.close(slot).is_none());
-    assert_eq!(table.find(1030).map(|c| c.flow.closed), Some(false));
+    let seventh = slot(&mut table, 7, &mut Vec::new());
+    assert!(table.replace(seventh, Mark::default()).flow.closed);
+    let another = slot(&mut table, 2000, &mut Vec::new());
+    table.get(another).flow.closed = true;
+    assert!(table.close(another).is_none());
+    assert!(table.peek(seventh).is_some_and(|it| !it.flow.closed));
+}
+
+/// The clients of one server come to all shares, about equally.
+#[test]
+fn every_share_gets_its_part() {
+    for shares in [1, 2, 16] {
+        let mut counts = vec![0; shares];
+        for port in 1024..9216 {
+            counts[share(&of_port(port), shares)] += 1;
+        }
+        let fair = 8192 / shares;
+        assert!(
+            counts
+                .iter()
+                .all(|count| (fair * 3 / 4..=fair * 5 / 4).contains(count)),
+            "{counts:?}"
+        );
+    }
 }
 
 /// For one host's ports, a network's hosts, and one service's clients, all hashes differ and spread

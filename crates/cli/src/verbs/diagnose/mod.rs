@@ -3,12 +3,15 @@
 //! Typed ([`args`]) -> meant ([`plan`]) -> done ([`results`]) -> shown ([`show`]).
 
 mod args;
+mod capture;
 mod fail_on;
 mod live;
+mod one_by_one;
 mod plan;
 mod results;
 mod ring;
 mod show;
+mod side_by_side;
 
 pub(crate) use args::Args;
 use tinygram_tables::Rows;

@@ -113,7 +113,6 @@ impl Plan {
                 },
                 explain: args.explain,
                 filter: (!filter.is_empty()).then_some(filter),
-                ..Parameters::default()
             },
         })
     }

@@ -455,7 +455,7 @@ pub(in super::super) struct Told {
 impl Told {
     /// Prints what is new since the last call.
     pub(in super::super) fn tell(&mut self, analyzer: &Analyzer) -> Result<(), Failure> {
-        let (all, total) = (analyzer.findings(), analyzer.summary());
+        let (all, total) = (analyzer.findings(), &analyzer.summary());
         // What no clock has told is not said, unless there is a clock later.
         if !total.has_clock() {
             return Ok(());

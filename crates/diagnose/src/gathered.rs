@@ -1,0 +1,219 @@
+//! What all shares say, gathered in the order of the capture.
+//!
+//! Whatever crosses connections is done here: their numbers, the order and the limit of the findings, what
+//! connections of one program show together. So a report does not depend on who worked on which share.
+
+use crate::conversation::Conversation;
+use crate::findings::finding::{Facts, Finding};
+use crate::parameters::Parameters;
+use crate::pool::{Corroborated, Pools};
+use crate::report::{ConnectionReport, Report, Summary};
+use crate::shard::Hears;
+use tinygram_stalls::Kind;
+
+/// The report as it grows.
+pub(crate) struct Gathered {
+    pub(crate) report: Report,
+    pools: Pools,
+    /// The numbers of the live connections, by share and slot.
+    numbers: Vec<Vec<u32>>,
+    next_number: u32,
+    finding_limit: usize,
+    listed_limit: usize,
+    /// The kinds that are kept; all if empty.
+    kinds: Vec<Kind>,
+}
+
+/// Gathers at once what a share says.
+pub(crate) struct Directly<'a> {
+    pub(crate) gathered: &'a mut Gathered,
+    pub(crate) share: usize,
+}
+
+impl Hears for Directly<'_> {
+    fn begins(&mut self, slot: usize) -> u32 {
+        self.gathered.begins(self.share, slot)
+    }
+
+    fn finds(&mut self, slot: usize, found: &mut Vec<Finding>) {
+        self.gathered.finds(self.share, slot, found);
+    }
+
+    fn leaves(&mut self, slot: usize, connection: Conversation, found: &mut Vec<Finding>) {
+        self.gathered.leaves(self.share, slot, connection, found);
+    }
+}
+
+impl Gathered {
+    /// Returns what is known before the first frame.
+    pub(crate) fn new(parameters: &Parameters, shares: usize) -> Self {
+        let kinds = parameters.filter.iter().flat_map(|it| it.kinds.clone());
+        let kinds: Vec<_> = kinds.collect();
+        Self {
+            report: Report {
+                summary: Summary {
+                    some_kinds: !kinds.is_empty(),
+                    ..Summary::default()
+                },
+                ..Report::default()
+            },
+            pools: Pools::default(),
+            numbers: vec![Vec::new(); shares],
+            next_number: 0,
+            finding_limit: parameters.finding_limit,
+            listed_limit: parameters.listed_limit,
+            kinds,
+        }
+    }
+
+    /// Gives the connection that begins in a slot its number.
+    pub(crate) fn begins(&mut self, share: usize, slot: usize) -> u32 {
+        let numbers = &mut self.numbers[share];
+        if numbers.len() <= slot {
+            numbers.resize(slot + 1, 0);
+        }
+        numbers[slot] = self.next_number;
+        self.next_number += 1;
+        numbers[slot]
+    }
+
+    /// Takes what was found of a live connection.
+    pub(crate) fn finds(&mut self, share: usize, slot: usize, found: &mut Vec<Finding>) {
+        let before = self.report.findings.len();
+        let number = self.numbers[share][slot];
+        for mut finding in found.drain(..) {
+            finding.connection = number;
+            self.report.findings.push(finding);
+        }
+        self.note_findings(before);
+    }
+
+    /// Takes a connection that has left its slot.
+    pub(crate) fn leaves(
+        &mut self,
+        share: usize,
+        slot: usize,
+        mut connection: Conversation,
+        found: &mut Vec<Finding>,
+    ) {
+        connection.flow.id = self.numbers[share][slot];
+        let before = self.report.findings.len();
+        self.finds(share, slot, found);
+        for finding in connection.take_back(&mut self.report.findings) {
+            self.report.summary.take_back(&finding);
+        }
+        let before = before.min(self.report.findings.len());
+        let found = connection.story.as_ref().is_some_and(|s| s.stalls > 0)
+            || self.report.findings.len() > before
+            || (0..2).any(|from| connection.suspects(from).next().is_some());
+        self.pools.add(&connection);
+        self.report.summary.sight.add(&connection);
+        let listed = self.report.connections.len();
+        let room = match found {
+            true => 2 * self.listed_limit,
+            false => self.listed_limit,
+        };
+        match listed < room {
+            true => self
+                .report
+                .connections
+                .push(ConnectionReport::of(&connection)),
+            false => self.report.summary.unlisted_connections += 1,
+        }
+    }
+
+    /// Returns the number of the connection in a slot.
+    pub(crate) fn number(&self, share: usize, slot: usize) -> u32 {
+        self.numbers[share][slot]
+    }
+
+    /// Returns how many connections have begun.
+    pub(crate) fn connections(&self) -> u32 {
+        self.next_number
+    }
+
+    /// Judges what connections show together, once all have left, and returns the report. Its summary must be
+    /// complete.
+    pub(crate) fn finish(mut self) -> Report {
+        self.report.connections.sort_unstable_by_key(|c| c.id);
+        if self.report.summary.has_clock() {
+            self.judge_suspects();
+            self.agree_on_the_path();
+        } else {
+            self.forget_times();
+        }
+        self.report
+    }
+
+    /// Accuses nobody by times that no clock has told.
+    fn forget_times(&mut self) {
+        self.report.findings.clear();
+        self.report.summary.forget_times();
+        for connection in &mut self.report.connections {
+            connection.forget_times();
+        }
+    }
+
+    /// Limits each finding's distance to the sender, which was measured when the finding was made,
+    /// to the round trip known at the end.
+    fn agree_on_the_path(&mut self) {
+        let Report {
+            connections,
+            findings,
+            ..
+        } = &mut self.report;
+        for finding in findings {
+            let row = connections.binary_search_by_key(&finding.connection, |c| c.id);
+            if let (Ok(at), Facts::Hold(hold)) = (row, &mut finding.facts)
+                && let (Some(part_ns), Some(whole_ns)) =
+                    (&mut hold.sender_distance_ns, connections[at].rtt_ns)
+            {
+                *part_ns = whole_ns.min(*part_ns);
+            }
+        }
+    }
+
+    /// Judges suspects of several connections together, where no single one shows enough.
+    fn judge_suspects(&mut self) {
+        let before = self.report.findings.len();
+        let Report {
+            connections,
+            findings,
+            ..
+        } = &mut self.report;
+        let wanted = |kind| self.kinds.is_empty() || self.kinds.contains(&kind);
+        for (suspect, fit) in std::mem::take(&mut self.pools).judge() {
+            let row = connections.binary_search_by_key(&suspect.connection, |c| c.id);
+            if let Ok(at) = row {
+                connections[at].note_suspect(&suspect, fit);
+            }
+            let stays = matches!(fit, Corroborated::Beyond | Corroborated::Neither);
+            if wanted(suspect.kind) && stays {
+                findings.push(suspect);
+            }
+        }
+        self.note_findings(before);
+    }
+
+    /// Counts the findings from a place on, and keeps those that are wanted and for which there is room.
+    fn note_findings(&mut self, before: usize) {
+        let Report {
+            summary, findings, ..
+        } = &mut self.report;
+        if !self.kinds.is_empty() {
+            let mut at = 0;
+            findings.retain(|finding| {
+                at += 1;
+                at <= before || self.kinds.contains(&finding.kind)
+            });
+        }
+        for finding in &findings[before..] {
+            Summary::count(summary, finding);
+        }
+        let kept = self.finding_limit.max(before);
+        if findings.len() > kept {
+            summary.dropped_findings += (findings.len() - kept) as u64;
+            findings.truncate(kept);
+        }
+    }
+}
