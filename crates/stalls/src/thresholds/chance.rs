@@ -21,7 +21,7 @@ thresholds! {
     /// So many of the last occasions tell what is usual.
     LAST_KEPT: usize = 8, Count, Origin::Assumed("enough for quartiles");
     /// So many occasions tell a clock of the sender's own from ACKs that vary.
-    CLOCK_HITS: usize = 8, Count, Origin::Assumed("fewer have no middle half to speak of");
+    CLOCK_HITS: usize = 8, Count, Origin::Fitted("captures judged by hand; fewer have no middle half to speak of");
     /// Widths, from FINEST_NS on, each twice the one before: up to 15 ms.
     WIDTHS: usize = 9, Count, Origin::Assumed("what is further off than 15 ms fits nothing");
     /// A sender that hardly ever leaves its habit may be this many widths off: up to 4 ms.
