@@ -139,6 +139,69 @@ fn what_does_not_stall_is_left_alone() {
     assert!(said(&list).contains("No change"), "{}", said(&list));
 }
 
+/// A client that writes twice and then reads.
+const CLIENT: &str = r#"
+import socket, sys, time
+client = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+while True:
+    client.sendall(b"h" * 50)
+    client.sendall(b"b" * 50)
+    if not client.recv(100):
+        break
+    time.sleep(0.001)
+"#;
+
+/// Two clients of one server stall; one of them is meant.
+#[test]
+fn who_is_not_meant_is_left_alone() {
+    if !may_set() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut clients: Vec<_> = (0..2)
+        .map(|_| {
+            let mut python = Command::new("python3");
+            python.args(["-c", CLIENT, &port.to_string()]);
+            python.spawn().expect("python3 starts")
+        })
+        .collect();
+    for _ in 0..2 {
+        let mut end = listener.accept().unwrap().0;
+        std::thread::spawn(move || {
+            let mut request = [0; 100];
+            while end.read_exact(&mut request).is_ok() && end.write_all(b"y").is_ok() {}
+        });
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    command.args([
+        "cure",
+        &clients[0].id().to_string(),
+        "--look",
+        "1s",
+        "--journal",
+    ]);
+    let output = command.arg(folder.path().join("state")).output().unwrap();
+    let sockets = tinygram_host::hand::Hand::open()
+        .unwrap()
+        .sockets()
+        .unwrap();
+    let to_server = sockets.iter().filter(|socket| socket.remote.port() == port);
+    let with_nodelay = to_server.filter(|socket| socket.nodelay).count();
+    for client in &mut clients {
+        let _ = client.kill();
+        let _ = client.wait();
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(
+        said(&output).contains("nodelay=on on 1 connections"),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(with_nodelay, 1, "{}", said(&output));
+}
+
 /// Stopped in the middle of a turn: nothing stays behind.
 #[test]
 fn a_trial_that_is_stopped_leaves_nothing() {

@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use tinygram_host::hand::{Hand, Socket};
 use tinygram_host::meter::{Meter, Turn};
 use tinygram_host::namespace::Namespace;
-use tinygram_host::scope::{Found, Owned};
+use tinygram_host::scope::{Found, Owned, Scope};
 use tinygram_stalls::Tier;
 use tinygram_watch::finding::Finding;
 use tinygram_watch::live::Live;
@@ -30,6 +30,8 @@ pub struct Bench<'a> {
     pub live: &'a mut Live,
     /// Sees turns.
     pub meter: &'a mut Meter,
+    /// Whose sockets are meant: no others of the services are changed, but for the other ends of these.
+    pub scope: &'a Scope,
     /// The folder of the journal.
     pub journal: PathBuf,
     /// The command, as the journal has it.
@@ -85,6 +87,7 @@ pub fn run(
         in_force: Vec::new(),
         treated: BTreeSet::new(),
         measured: BTreeSet::new(),
+        known: BTreeMap::new(),
         most: 0,
     };
     let mut pairs: Vec<Pair> = Vec::new();
@@ -130,6 +133,8 @@ struct Trial<'a, 'b> {
     in_force: Vec<u64>,
     treated: BTreeSet<u64>,
     measured: BTreeSet<u64>,
+    /// Sockets of the services, and whether they are meant.
+    known: BTreeMap<u64, bool>,
     most: usize,
 }
 
@@ -258,8 +263,13 @@ impl Trial<'_, '_> {
             let Some(namespace) = Namespace::find(inode) else {
                 continue;
             };
-            let sockets = namespace.within(|| self.bench.hand.sockets())??;
+            let mut sockets = namespace.within(|| self.bench.hand.sockets())??;
+            sockets.retain(|socket| self.stalls(socket) || self.remedy.is_for(socket));
+            self.learn(&sockets)?;
             for socket in sockets {
+                if !self.is_meant(&socket) {
+                    continue;
+                }
                 if self.stalls(&socket) && self.measured.insert(socket.cookie) {
                     self.bench.meter.measure(socket.cookie)?;
                 }
@@ -273,6 +283,41 @@ impl Trial<'_, '_> {
             found.namespaces.push(namespace);
         }
         Ok(found)
+    }
+
+    /// Asks whose the sockets are that are not known yet.
+    fn learn(&mut self, sockets: &[Socket]) -> io::Result<()> {
+        if sockets
+            .iter()
+            .all(|socket| self.known.contains_key(&socket.cookie))
+        {
+            return Ok(());
+        }
+        let found = self.bench.scope.find(self.bench.hand)?;
+        let meant: BTreeSet<_> = found
+            .sockets
+            .iter()
+            .map(|owned| owned.socket.cookie)
+            .collect();
+        // The other end of a connection may be in another namespace.
+        let peers: BTreeSet<_> = found
+            .sockets
+            .iter()
+            .map(|owned| (owned.socket.remote, owned.socket.local))
+            .collect();
+        for socket in sockets {
+            let is_meant = meant.contains(&socket.cookie)
+                || (!self.stalls(socket) && peers.contains(&(socket.local, socket.remote)));
+            // A connection that its program has not accepted yet has no owner yet.
+            if is_meant || socket.inode != 0 {
+                self.known.insert(socket.cookie, is_meant);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_meant(&self, socket: &Socket) -> bool {
+        self.known.get(&socket.cookie) == Some(&true)
     }
 
     fn stalls(&self, socket: &Socket) -> bool {
@@ -293,7 +338,9 @@ impl Trial<'_, '_> {
             .collect();
         for namespace in namespaces.into_iter().filter_map(Namespace::find) {
             let sockets = namespace.within(|| self.bench.hand.sockets())??;
-            let those = sockets.iter().filter(|socket| self.stalls(socket));
+            let those = sockets
+                .iter()
+                .filter(|socket| self.stalls(socket) && self.is_meant(socket));
             sent.extend(those.map(|socket| (socket.cookie, socket.data_segs_out)));
         }
         Ok(sent)

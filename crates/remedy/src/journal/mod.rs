@@ -23,6 +23,8 @@ pub use record::{About, Who};
 pub struct Journal {
     file: File,
     changes: BTreeMap<u64, Entry>,
+    /// The highest number that a change has had: none has it again.
+    last: u64,
     damage: Vec<String>,
     boot: String,
     _lock: File,
@@ -78,6 +80,7 @@ impl Journal {
         let mut journal = Self {
             file,
             changes: BTreeMap::new(),
+            last: 0,
             damage: Vec::new(),
             boot: boot(),
             _lock: lock,
@@ -87,6 +90,12 @@ impl Journal {
             // What is appended next must not continue a torn line.
             let cut = journal.file.set_len(whole as u64);
             cut.map_err(|error| refused(&path, "dropping its torn last line", error))?;
+        }
+        if whole > LARGE && journal.in_force().next().is_none() {
+            let emptied = journal.file.set_len(0);
+            emptied.map_err(|error| refused(&path, "emptying it", error))?;
+            journal.changes.clear();
+            journal.undone(journal.last)?;
         }
         Ok(journal)
     }
@@ -118,6 +127,7 @@ impl Journal {
     fn take_in(&mut self, record: Record) {
         match record {
             Record::Begin { id, about } => {
+                self.last = self.last.max(id);
                 let sockets = BTreeMap::new();
                 self.changes.insert(id, Entry { about, sockets });
             }
@@ -135,6 +145,7 @@ impl Journal {
                 }
             }
             Record::Undone { id, .. } => {
+                self.last = self.last.max(id);
                 self.changes.remove(&id);
             }
         }
@@ -166,7 +177,7 @@ impl Journal {
         why: &str,
         is_temporary: bool,
     ) -> Result<u64, JournalError> {
-        let id = self.changes.keys().next_back().map_or(1, |last| last + 1);
+        let id = self.last + 1;
         let pid = std::process::id();
         let about = About {
             boot: self.boot.clone(),
@@ -284,6 +295,8 @@ fn now_s() -> u64 {
 }
 
 const FILE: &str = "journal";
+/// A journal that is longer, and has nothing in force, is emptied.
+const LARGE: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests;

@@ -137,6 +137,35 @@ fn what_others_could_have_written_is_refused() {
     assert!(said(&folder).contains("mode 644"), "{}", said(&folder));
 }
 
+/// Whoever noted the number of a change undoes that change or none.
+#[test]
+fn no_number_is_given_twice() {
+    let (_above, folder) = folder();
+    let mut journal = Journal::open(&folder).unwrap();
+    let first = changed(&mut journal, &[(1, 0)]);
+    journal.undone(first).unwrap();
+    drop(journal);
+    let many: Vec<_> = (0..40_000).map(|cookie| (cookie, 0)).collect();
+    let mut journal = Journal::open(&folder).unwrap();
+    let second = changed(&mut journal, &many);
+    drop(journal);
+    let large = fs::metadata(folder.join(FILE)).unwrap().len();
+    let mut journal = Journal::open(&folder).unwrap();
+    assert_eq!(
+        journal.in_force().count(),
+        1,
+        "what is in force stays, however long"
+    );
+    journal.undone(second).unwrap();
+    drop(journal);
+    let mut journal = Journal::open(&folder).unwrap();
+    assert!(
+        fs::metadata(folder.join(FILE)).unwrap().len() < 200,
+        "{large}"
+    );
+    assert_eq!([first, second, changed(&mut journal, &[(1, 0)])], [1, 2, 3]);
+}
+
 /// A machine that was started anew has other sockets with the same cookies.
 #[test]
 fn changes_of_another_boot_are_over() {

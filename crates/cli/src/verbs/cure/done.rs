@@ -98,6 +98,7 @@ pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
         hand: &mut hand,
         live: &mut live,
         meter: &mut meter,
+        scope: &scope,
         journal: plan.journal.clone(),
         command: plan.command.clone(),
         is_stopped: stop::is_asked,
