@@ -8,8 +8,8 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
 
 use crate::kernel::{self, IPPROTO_TCP, TCP_NODELAY};
 use crate::layout::{Cause, HELD, LEAVING, ONE_WRITE, SOCKETS, Shared, Socket, Thread};
-use crate::sockets::socket;
 use crate::peers;
+use crate::sockets::socket;
 use crate::thread::Caller;
 use crate::writes::add;
 

@@ -55,7 +55,11 @@ fn end(fd: u64, number: u64) -> End {
     let join = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
     // The family is in the host's order, so it is in the upper half now, swapped.
     let is_v4 = first >> 16 == AF_INET.swap_bytes().into();
-    let low = if is_v4 { [0, join(0xffff, v4)] } else { [join(a, b), join(c, d)] };
+    let low = if is_v4 {
+        [0, join(0xffff, v4)]
+    } else {
+        [join(a, b), join(c, d)]
+    };
     End {
         address: low,
         port: first & 0xffff,
@@ -113,8 +117,7 @@ fn mask(bits: u32) -> u64 {
 fn enter(shared: &Shared, socket: &Socket, end: End, service: u32) {
     let [high, low] = end.address;
     for (index, peer) in shared.peers.iter().enumerate() {
-        if peer.state.load(SeqCst) == 0
-            && peer.state.compare_exchange(0, 1, SeqCst, SeqCst).is_ok()
+        if peer.state.load(SeqCst) == 0 && peer.state.compare_exchange(0, 1, SeqCst, SeqCst).is_ok()
         {
             peer.service.store(service, Relaxed);
             peer.address[0].store(high, Relaxed);

@@ -129,7 +129,13 @@ fn put(
             Ok((Attached { stood_still }, planted, process))
         }
         Err(error) => {
-            let _ = detach::detach(&record, build, journal);
+            // What kept the threads from stopping may keep them from it again.
+            for _ in 0..MOST_TRIES {
+                if detach::detach(&record, build, journal).is_ok() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
             Err(error)
         }
     }

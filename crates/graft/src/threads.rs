@@ -82,7 +82,7 @@ impl Threads {
                 None if self.began.elapsed() > PATIENCE => {
                     return Err(io::Error::new(
                         io::ErrorKind::TimedOut,
-                        "a thread sleeps where it cannot be stopped",
+                        "a thread did not stop within 50 ms: it sleeps where it cannot be stopped, or the machine is busy",
                     ));
                 }
                 None => std::thread::sleep(Duration::from_micros(20)),
