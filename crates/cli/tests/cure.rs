@@ -188,7 +188,7 @@ fn who_is_not_meant_is_left_alone() {
         .sockets()
         .unwrap();
     let to_server = sockets.iter().filter(|socket| socket.remote.port() == port);
-    let with_nodelay = to_server.filter(|socket| socket.nodelay).count();
+    let with_nodelay = to_server.filter(|socket| socket.nodelay()).count();
     for client in &mut clients {
         let _ = client.kill();
         let _ = client.wait();

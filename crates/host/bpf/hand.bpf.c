@@ -16,7 +16,6 @@ struct bpf_iter_meta {
 struct bpf_iter__tcp {
 	struct bpf_iter_meta *meta;
 	struct sock_common *sk_common;
-	u32 uid;
 } KERNEL;
 
 struct inode {
@@ -112,14 +111,10 @@ INLINE int report(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, struct sock_co
 	record.inode = inode_of(sk);
 	if (group && group->kn)
 		record.cgroup = group->kn->id;
-	record.bytes_sent = tp->bytes_sent;
 	record.netns = skc->skc_net.net->ns.inum;
-	record.uid = ctx->uid;
 	record.delack_max = icsk->icsk_delack_max;
 	record.notsent_lowat = ((struct tcp_sock___hand *)tp)->notsent_lowat;
 	record.data_segs_out = tp->data_segs_out;
-	record.data_segs_in = tp->data_segs_in;
-	record.srtt_us = tp->srtt_us;
 	record.local_port = skc->skc_num;
 	record.remote_port = __builtin_bswap16(skc->skc_dport);
 	record.state = skc->skc_state;

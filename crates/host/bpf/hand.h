@@ -1,5 +1,4 @@
-/* What the hand's programs and `src/hand/record.rs` agree upon. `tests/layout.rs` compares the two by
- * the object's BTF. */
+/* What the hand's programs and `src/hand/record.rs` agree upon; both assert the same sizes and offsets. */
 #pragma once
 #include "../../../bpf/kernel.h"
 
@@ -25,14 +24,10 @@ struct socket_record {
 	u64 cookie;
 	u64 inode;          /* 0: no descriptor leads to it */
 	u64 cgroup;         /* the ID of its creator's control group */
-	u64 bytes_sent;
 	u32 netns;
-	u32 uid;
 	u32 delack_max;     /* in jiffies */
 	u32 notsent_lowat;  /* 0: the namespace's */
 	u32 data_segs_out;
-	u32 data_segs_in;
-	u32 srtt_us;        /* eight times the smoothed round trip */
 	u16 local_port;
 	u16 remote_port;
 	u8 local[16];
@@ -71,3 +66,13 @@ struct change_record {
 struct order {
 	u32 option;  /* 0: report every socket */
 };
+
+#define AT(type, field, offset) _Static_assert(__builtin_offsetof(type, field) == (offset), #field)
+AT(struct socket_record, local, 44);
+AT(struct socket_record, congestion, 76);
+AT(struct socket_record, state, 92);
+_Static_assert(sizeof(struct socket_record) == 104, "socket_record");
+AT(struct change, argument, 32);
+_Static_assert(sizeof(struct change) == 40, "change");
+AT(struct change_record, error, 40);
+_Static_assert(sizeof(struct change_record) == 48, "change_record");

@@ -2,11 +2,13 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod clock;
 pub mod hand;
 pub mod lacking;
 pub mod meter;
 pub mod namespace;
 pub mod process;
+mod programs;
 pub mod scope;
 pub mod start;
 pub mod target;

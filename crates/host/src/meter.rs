@@ -8,18 +8,19 @@
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
+use aya::Ebpf;
 use aya::maps::{HashMap, MapData, PerCpuArray, RingBuf};
 use aya::programs::BtfTracePoint;
-use aya::{Btf, Ebpf, EbpfLoader};
 
 use crate::lacking::Lacking;
+use crate::programs::{Programs, missing};
 
 /// The attached programs. Dropping it detaches them.
 pub struct Meter {
     turns: RingBuf<MapData>,
     measured: HashMap<MapData, u64, u64>,
     unmeasured: PerCpuArray<MapData, u64>,
-    _programs: Ebpf,
+    _object: Ebpf,
 }
 
 /// A turn. Times are in nanoseconds of the kernel's monotonic clock.
@@ -48,28 +49,23 @@ impl Meter {
     ///
     /// Returns what the kernel or the privileges lack, in one line.
     pub fn open() -> Result<Self, Lacking> {
-        let btf = Btf::from_sys_fs().map_err(|_| Lacking::Btf)?;
-        let mut programs = EbpfLoader::new()
-            .btf(Some(&btf))
-            .load(OBJECT)
-            .map_err(|error| Lacking::of(&error))?;
-        let missing = |name: &str| Lacking::Other(format!("{name} is not in the object"));
+        let mut programs = Programs::load(OBJECT)?;
         for (name, tracepoint) in TRACEPOINTS {
-            let program = programs.program_mut(name).ok_or_else(|| missing(name))?;
-            let program: &mut BtfTracePoint =
-                program.try_into().map_err(|error| Lacking::of(&error))?;
+            let program = programs.object.program_mut(name);
+            let program: &mut BtfTracePoint = program
+                .ok_or_else(|| missing(name))?
+                .try_into()
+                .map_err(|error| Lacking::of(&error))?;
             program
-                .load(tracepoint, &btf)
+                .load(tracepoint, &programs.btf)
                 .and_then(|()| program.attach().map(drop))
                 .map_err(|error| Lacking::of(&error))?;
         }
-        let mut map = |name: &str| programs.take_map(name).ok_or_else(|| missing(name));
         Ok(Self {
-            turns: RingBuf::try_from(map("turns")?).map_err(|error| Lacking::of(&error))?,
-            measured: HashMap::try_from(map("measured")?).map_err(|error| Lacking::of(&error))?,
-            unmeasured: PerCpuArray::try_from(map("unmeasured")?)
-                .map_err(|error| Lacking::of(&error))?,
-            _programs: programs,
+            turns: programs.map("turns")?,
+            measured: programs.map("measured")?,
+            unmeasured: programs.map("unmeasured")?,
+            _object: programs.object,
         })
     }
 

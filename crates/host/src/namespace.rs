@@ -4,11 +4,13 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
 
 /// A network namespace, held by a descriptor.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Namespace {
-    file: File,
+    file: Arc<File>,
     /// The inode by which it is known.
     pub inode: u32,
 }
@@ -20,7 +22,7 @@ impl Namespace {
     ///
     /// Returns what the system refuses.
     pub fn own() -> io::Result<Self> {
-        Self::at("/proc/thread-self/ns/net")
+        Self::at("/proc/thread-self/ns/net".as_ref())
     }
 
     /// Returns the namespace of a process.
@@ -29,10 +31,11 @@ impl Namespace {
     ///
     /// Returns what the system refuses, as when the process has ended.
     pub fn of(pid: u32) -> io::Result<Self> {
-        Self::at(&format!("/proc/{pid}/ns/net"))
+        Self::at(format!("/proc/{pid}/ns/net").as_ref())
     }
 
-    /// Returns the namespace with this inode; `None` if no process is in it that this one may look at.
+    /// Returns the namespace with this inode; `None` if it has no name (`ip netns`) and no process is in it that
+    /// this one may look at.
     #[must_use]
     pub fn find(inode: u32) -> Option<Self> {
         if let Some(own) = Self::own().ok().filter(|own| own.inode == inode) {
@@ -40,12 +43,18 @@ impl Namespace {
         }
         let processes = fs::read_dir("/proc").ok()?.flatten();
         let mut pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        pids.find_map(|pid| Self::of(pid).ok().filter(|found| found.inode == inode))
+        let is_it = |found: &Self| found.inode == inode;
+        pids.find_map(|pid| Self::of(pid).ok().filter(is_it))
+            .or_else(|| {
+                let mut named = fs::read_dir("/run/netns").ok()?.flatten();
+                named.find_map(|entry| Self::at(&entry.path()).ok().filter(is_it))
+            })
     }
 
-    fn at(path: &str) -> io::Result<Self> {
+    fn at(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let inode = u32::try_from(file.metadata()?.ino()).unwrap_or(0);
+        let file = Arc::new(file);
         Ok(Self { file, inode })
     }
 

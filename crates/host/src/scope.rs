@@ -17,9 +17,9 @@ use crate::target::Target;
 /// Which sockets are meant.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    /// Sockets that any of these means; none with `all`.
+    /// Sockets that any of these means.
     pub targets: Vec<Target>,
-    /// Every socket of this network namespace.
+    /// Every socket of this network namespace, and of those of the targets' processes.
     pub all: bool,
     /// Only those with one of these at the other end, if there are any.
     pub peers: Vec<Peer>,

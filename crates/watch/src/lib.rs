@@ -8,7 +8,6 @@
 
 #![cfg(target_os = "linux")]
 
-mod clock;
 pub mod event;
 pub mod finding;
 pub mod judge;

@@ -10,10 +10,10 @@ use tinygram_host::process::{Process, user_name};
 use tinygram_host::start::started;
 use tinygram_stalls::Side;
 
-use crate::clock::clock_ns;
 use crate::event::{Connection, Writer};
 use crate::finding;
 use crate::pace::Pace;
+use tinygram_host::clock::clock_ns;
 
 /// Looks processes up once and remembers them.
 #[derive(Default)]

@@ -13,26 +13,26 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
-use std::time::Duration;
 
+use aya::Ebpf;
 use aya::maps::{Array, HashMap, MapData};
 use aya::programs::Iter;
-use aya::{Btf, Ebpf, EbpfLoader};
-use serde::Serialize;
 
+use crate::clock::tick;
 use crate::lacking::Lacking;
+use crate::programs::{Programs, missing};
 use record::{ChangeRecord, Order, OutcomeRecord, SocketRecord};
-pub use setting::{Raw, Setting, SocketOption, tick};
+pub use setting::{Raw, Setting, SocketOption};
 
 /// The loaded program. Dropping it leaves nothing in the kernel; what was set stays set.
 pub struct Hand {
-    programs: Ebpf,
+    object: Ebpf,
     orders: Array<MapData, Order>,
     changes: HashMap<MapData, u64, ChangeRecord>,
 }
 
 /// A TCP socket.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Socket {
     /// The kernel's number for it, which no other socket has until the machine is started anew.
     pub cookie: u64,
@@ -42,29 +42,16 @@ pub struct Socket {
     pub cgroup: u64,
     /// The inode of its network namespace.
     pub netns: u32,
-    /// The user whose socket it is.
-    pub uid: u32,
     /// This end.
     pub local: SocketAddr,
     /// The other end; port 0 if it listens.
     pub remote: SocketAddr,
     /// The state, by the kernel's number: 1 is ESTABLISHED, 10 is LISTEN.
     pub state: u8,
-    /// Whether `TCP_NODELAY` is on.
-    pub nodelay: bool,
-    /// Whether `TCP_CORK` is on.
-    pub cork: bool,
     /// The values of the options, as the kernel keeps them.
-    #[serde(skip)]
     pub values: BTreeMap<SocketOption, Raw>,
     /// Data segments sent since it was opened.
     pub data_segs_out: u32,
-    /// Data segments received since it was opened.
-    pub data_segs_in: u32,
-    /// Octets sent since it was opened.
-    pub bytes_sent: u64,
-    /// The smoothed round trip.
-    pub srtt: Duration,
 }
 
 impl Socket {
@@ -72,6 +59,19 @@ impl Socket {
     #[must_use]
     pub fn listens(&self) -> bool {
         self.state == LISTEN
+    }
+
+    /// Returns whether its program may still write to it or read from it: a socket that the program has closed is
+    /// in another state.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, ESTABLISHED | CLOSE_WAIT)
+    }
+
+    /// Returns whether `TCP_NODELAY` is on.
+    #[must_use]
+    pub fn nodelay(&self) -> bool {
+        self.values[&SocketOption::Nodelay] != Raw::of(0)
     }
 }
 
@@ -119,23 +119,15 @@ impl Hand {
     ///
     /// Returns what the kernel or the privileges lack, in one line.
     pub fn open() -> Result<Self, Lacking> {
-        let btf = Btf::from_sys_fs().map_err(|_| Lacking::Btf)?;
-        let mut programs = EbpfLoader::new()
-            .btf(Some(&btf))
-            .load(OBJECT)
-            .map_err(|error| Lacking::of(&error))?;
-        let missing = |name: &str| Lacking::Other(format!("{name} is not in the object"));
-        sweep(&mut programs)
+        let mut programs = Programs::load(OBJECT)?;
+        sweep(&mut programs.object)
             .ok_or_else(|| missing("sweep"))?
-            .load("tcp", &btf)
+            .load("tcp", &programs.btf)
             .map_err(|error| Lacking::of(&error))?;
-        let mut map = |name: &str| programs.take_map(name).ok_or_else(|| missing(name));
-        let orders = Array::try_from(map("orders")?).map_err(|error| Lacking::of(&error))?;
-        let changes = HashMap::try_from(map("changes")?).map_err(|error| Lacking::of(&error))?;
         Ok(Self {
-            programs,
-            orders,
-            changes,
+            orders: programs.map("orders")?,
+            changes: programs.map("changes")?,
+            object: programs.object,
         })
     }
 
@@ -222,7 +214,7 @@ impl Hand {
         self.orders
             .set(0, Order { option }, 0)
             .map_err(io::Error::other)?;
-        let program = sweep(&mut self.programs).expect("loaded by `open`");
+        let program = sweep(&mut self.object).expect("loaded by `open`");
         let link = program.attach().and_then(|link| program.take_link(link));
         let mut file = link
             .map_err(io::Error::other)?
@@ -291,17 +283,11 @@ fn socket(record: SocketRecord) -> Socket {
         inode: record.inode,
         cgroup: record.cgroup,
         netns: record.netns,
-        uid: record.uid,
         local: record.local(),
         remote: record.remote(),
         state: record.state,
-        nodelay: record.nonagle & NAGLE_OFF != 0,
-        cork: record.nonagle & NAGLE_CORK != 0,
         values: values.into(),
         data_segs_out: record.data_segs_out,
-        data_segs_in: record.data_segs_in,
-        bytes_sent: record.bytes_sent,
-        srtt: Duration::from_micros(u64::from(record.srtt_us) / 8),
     }
 }
 
@@ -317,8 +303,9 @@ fn meets_each_once() -> bool {
 /// How often a sweep is repeated for sockets that were missed.
 const MOST_SWEEPS: usize = 3;
 const READ_AT_ONCE: usize = 1 << 16;
+const ESTABLISHED: u8 = 1;
+const CLOSE_WAIT: u8 = 8;
 const LISTEN: u8 = 10;
 const NAGLE_OFF: u8 = 1;
-const NAGLE_CORK: u8 = 2;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/hand.bpf.o");

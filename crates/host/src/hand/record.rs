@@ -13,14 +13,10 @@ pub(super) struct SocketRecord {
     pub(super) cookie: u64,
     pub(super) inode: u64,
     pub(super) cgroup: u64,
-    pub(super) bytes_sent: u64,
     pub(super) netns: u32,
-    pub(super) uid: u32,
     pub(super) delack_max: u32,
     pub(super) notsent_lowat: u32,
     pub(super) data_segs_out: u32,
-    pub(super) data_segs_in: u32,
-    pub(super) srtt_us: u32,
     pub(super) local_port: u16,
     pub(super) remote_port: u16,
     pub(super) local: [u8; 16],
@@ -105,3 +101,24 @@ pub(super) unsafe trait Record {}
 unsafe impl Record for SocketRecord {}
 // SAFETY: made of integers.
 unsafe impl Record for OutcomeRecord {}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    /// `bpf/hand.h` asserts the same numbers.
+    #[test]
+    fn records_are_laid_out_as_in_c() {
+        assert_eq!(size_of::<SocketRecord>(), 104);
+        assert_eq!(offset_of!(SocketRecord, local), 44);
+        assert_eq!(offset_of!(SocketRecord, congestion), 76);
+        assert_eq!(offset_of!(SocketRecord, state), 92);
+        assert_eq!(size_of::<ChangeRecord>(), 40);
+        assert_eq!(offset_of!(ChangeRecord, argument), 32);
+        assert_eq!(size_of::<OutcomeRecord>(), 48);
+        assert_eq!(offset_of!(OutcomeRecord, error), 40);
+        assert_eq!(size_of::<Order>(), 4);
+    }
+}

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock::tick;
+
 /// An option of a TCP socket that the kernel lets a sweep set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -244,18 +246,6 @@ impl fmt::Debug for Raw {
 pub(super) fn text(octets: &[u8]) -> String {
     let end = octets.iter().position(|octet| *octet == 0);
     String::from_utf8_lossy(&octets[..end.unwrap_or(octets.len())]).into_owned()
-}
-
-/// Returns the length of a tick of the kernel's clock (a jiffy): 1 to 10 ms.
-#[must_use]
-pub fn tick() -> Duration {
-    let mut tick = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: only written to; the clock exists everywhere.
-    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut tick) };
-    Duration::from_nanos(u64::try_from(tick.tv_nsec).unwrap_or(0).max(1))
 }
 
 /// `TCP_DELACK_MAX`.

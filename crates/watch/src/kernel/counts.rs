@@ -3,8 +3,8 @@
 use aya::maps::{Array, HashMap, Map, MapData, MapError};
 
 use super::record::{self, SeenRecord};
-use crate::clock::clock_ns;
 use crate::seen::{Seen, Sight};
+use tinygram_host::clock::clock_ns;
 
 /// The counts in the kernel, and those of connections that began or ended since they were asked for.
 pub(super) struct Counts {

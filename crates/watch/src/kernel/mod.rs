@@ -20,10 +20,10 @@ use aya_obj::btf::BtfKind;
 
 pub use tinygram_host::lacking::Lacking;
 
-use crate::clock::{clock_ns, moved_ns};
 use crate::event::{Event, Site};
 use crate::seen::{Seen, Sight};
 use crate::site::{Prepared, Sites};
+use tinygram_host::clock::{clock_ns, moved_ns, tick};
 
 /// The tracepoints at which writes are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -352,14 +352,8 @@ fn nanoseconds(time: Duration) -> u64 {
 
 /// Returns how many ticks of the kernel's coarse clock are at least as long as `time`.
 fn jiffies(time: Duration) -> u32 {
-    let mut tick = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: only written to; the clock exists everywhere.
-    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut tick) };
-    let tick_ns = u128::try_from(tick.tv_nsec).unwrap_or(0).max(1);
-    u32::try_from(time.as_nanos().div_ceil(tick_ns)).unwrap_or(u32::MAX)
+    let ticks = time.as_nanos().div_ceil(tick().as_nanos());
+    u32::try_from(ticks).unwrap_or(u32::MAX)
 }
 
 /// Returns the difference between the time since the epoch and the kernel's monotonic clock, which this process sees

@@ -2,12 +2,12 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::clock::clock_ns;
 use crate::event::{
     After, Aftermath, Connection, DelayedAck, Event, Hold, LateAck, Reason, Release, Tally, Writer,
 };
 use crate::seen::{Seen, Sight};
 use crate::site::{PythonThread, Stack};
+use tinygram_host::clock::clock_ns;
 
 #[repr(C)]
 #[derive(Clone, Copy)]

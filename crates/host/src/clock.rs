@@ -1,7 +1,10 @@
 //! The kernel's clocks.
 
+use std::time::Duration;
+
 /// Returns the time of a clock, in nanoseconds.
-pub(crate) fn clock_ns(clock: libc::clockid_t) -> i64 {
+#[must_use]
+pub fn clock_ns(clock: libc::clockid_t) -> i64 {
     let mut now = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
@@ -13,7 +16,8 @@ pub(crate) fn clock_ns(clock: libc::clockid_t) -> i64 {
 
 /// Returns by how many nanoseconds the monotonic clock of this process is ahead of the kernel's own, which BPF programs
 /// read: a time namespace may move it.
-pub(crate) fn moved_ns() -> i64 {
+#[must_use]
+pub fn moved_ns() -> i64 {
     let namespace = |name: &str| std::fs::read_link(format!("/proc/self/ns/{name}")).ok();
     // The file has the offsets of the namespace of this process's children.
     if namespace("time") != namespace("time_for_children") {
@@ -21,6 +25,18 @@ pub(crate) fn moved_ns() -> i64 {
     }
     let offsets = std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
     monotonic_offset(&offsets).unwrap_or(0)
+}
+
+/// Returns the length of a tick of the kernel's clock (a jiffy): 1 to 10 ms.
+#[must_use]
+pub fn tick() -> Duration {
+    let mut tick = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: only written to; the clock exists everywhere.
+    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut tick) };
+    Duration::from_nanos(u64::try_from(tick.tv_nsec).unwrap_or(0).max(1))
 }
 
 /// `monotonic   86400   5`: seconds and nanoseconds.

@@ -1,0 +1,35 @@
+//! Loads the BPF objects of this crate.
+
+use aya::maps::Map;
+use aya::{Btf, Ebpf, EbpfLoader};
+
+use crate::lacking::Lacking;
+
+/// A loaded object, and the types of the running kernel, which its programs are attached by.
+pub(crate) struct Programs {
+    pub(crate) object: Ebpf,
+    pub(crate) btf: Btf,
+}
+
+impl Programs {
+    pub(crate) fn load(object: &[u8]) -> Result<Self, Lacking> {
+        let btf = Btf::from_sys_fs().map_err(|_| Lacking::Btf)?;
+        let object = EbpfLoader::new().btf(Some(&btf)).load(object);
+        let object = object.map_err(|error| Lacking::of(&error))?;
+        Ok(Self { object, btf })
+    }
+
+    /// Takes a map out of the object.
+    pub(crate) fn map<T: TryFrom<Map, Error = aya::maps::MapError>>(
+        &mut self,
+        name: &str,
+    ) -> Result<T, Lacking> {
+        let map = self.object.take_map(name).ok_or_else(|| missing(name))?;
+        T::try_from(map).map_err(|error| Lacking::of(&error))
+    }
+}
+
+/// Says that the object has no such part: it is another version's.
+pub(crate) fn missing(name: &str) -> Lacking {
+    Lacking::Other(format!("{name} is not in the object"))
+}
