@@ -16,6 +16,7 @@ mod exit;
 mod files;
 mod flags;
 mod glossary;
+mod hand;
 mod heard;
 mod help;
 mod interrupt;

@@ -29,11 +29,19 @@ pub struct Applied {
     pub already: usize,
     /// How many were closed meanwhile.
     pub gone: usize,
+    /// How many were left alone because their programs set them to a third value meanwhile.
+    pub set_meanwhile: usize,
     /// How many the kernel refused, by its error number.
     pub refused: BTreeMap<i32, usize>,
 }
 
 impl Applied {
+    /// Returns whether every socket has the value that is still open.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.refused.is_empty() && self.set_meanwhile == 0
+    }
+
     /// Returns how many sockets were changed.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -50,7 +58,7 @@ pub struct Undone {
     pub differ: usize,
     /// How many were closed, or lie in a network namespace that no process is in.
     pub gone: usize,
-    /// How many the kernel refused.
+    /// How many the kernel refused; then the change still counts as being in force.
     pub refused: usize,
     /// How many a later change has, which puts them back.
     pub left_to_later: usize,
@@ -124,17 +132,22 @@ fn set_in(
         })
         .collect();
     journal.sockets(id, before)?;
+    let mut unchanged = Vec::new();
     for outcome in namespace.within(|| hand.set(option, &changes))?? {
         match outcome.did {
             Did::Set if outcome.before == to => applied.already += 1,
             Did::Set => *applied.changed.entry(outcome.before).or_default() += 1,
             // Its program has set it since it was listed.
             Did::Differs if outcome.before == to => applied.already += 1,
-            Did::Differs => *applied.refused.entry(libc::EAGAIN).or_default() += 1,
+            Did::Differs => applied.set_meanwhile += 1,
             Did::Refused(error) => *applied.refused.entry(error).or_default() += 1,
             Did::Gone => applied.gone += 1,
         }
+        if outcome.did != Did::Set {
+            unchanged.push(outcome.cookie);
+        }
     }
+    journal.unchanged(id, unchanged)?;
     Ok(())
 }
 
@@ -169,7 +182,10 @@ pub fn undo(hand: &mut Hand, journal: &mut Journal, id: u64) -> Result<Undone, A
         }
     }
     undone.gone += changes.len() - outcomes.len();
-    journal.undone(id)?;
+    // What the kernel refused can be tried again.
+    if undone.refused == 0 {
+        journal.undone(id)?;
+    }
     Ok(undone)
 }
 

@@ -78,7 +78,7 @@ impl Remedy {
     #[must_use]
     pub fn is_for(&self, socket: &Socket) -> bool {
         let has = |service: &Service| service.has(socket.netns, socket.local, socket.remote);
-        !socket.listens() && self.sockets.iter().any(has)
+        socket.is_open() && self.sockets.iter().any(has)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tries a remedy on live sockets, by turns of time with it and without it.
+//! Tries a remedy on live sockets, in periods with it and without it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use tinygram_host::clock::{clock_ns, moved_ns};
 use tinygram_host::hand::{Hand, Socket};
 use tinygram_host::meter::{Meter, Turn};
 use tinygram_host::namespace::Namespace;
@@ -15,12 +16,12 @@ use tinygram_stalls::Tier;
 use tinygram_watch::finding::Finding;
 use tinygram_watch::live::Live;
 
-use crate::apply::{self, ApplyError, Undone, Why};
+use crate::apply::{self, ApplyError, Why};
 use crate::journal::Journal;
 use crate::look::cause;
 use crate::proof::statistics::{Figures, Pair, Period};
 use crate::proof::{self, Demand, Verdict};
-use crate::remedy::Remedy;
+use crate::remedy::{Remedy, Service};
 
 /// What a trial needs of the host.
 pub struct Bench<'a> {
@@ -47,9 +48,9 @@ pub struct Tried {
     pub verdict: Verdict,
     /// The figures; none if it was stopped before there were any.
     pub figures: Option<Figures>,
-    /// How many pairs of turns there were.
+    /// How many pairs of periods there were.
     pub pairs: usize,
-    /// How long each turn of time lasted.
+    /// How long each period lasted.
     pub period: Duration,
     /// The most sockets that had the remedy at a time.
     pub sockets: usize,
@@ -59,7 +60,7 @@ pub struct Tried {
     pub was_stopped: bool,
 }
 
-/// A turn of time that is going on or over.
+/// A period that is going on or over.
 struct Span {
     is_with: bool,
     /// On the clock of findings (since the epoch) and on that of turns (monotonic).
@@ -81,9 +82,12 @@ pub fn run(
     seed: u64,
 ) -> Result<Tried, ApplyError> {
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let services = remedy.sockets.iter().chain(&remedy.stalling);
+    let namespaces: BTreeSet<u32> = services.map(|service| service.netns).collect();
     let mut trial = Trial {
         bench,
         remedy,
+        namespaces: namespaces.into_iter().filter_map(Namespace::find).collect(),
         in_force: Vec::new(),
         treated: BTreeSet::new(),
         measured: BTreeSet::new(),
@@ -129,7 +133,9 @@ pub fn run(
 struct Trial<'a, 'b> {
     bench: &'a mut Bench<'b>,
     remedy: &'a Remedy,
-    /// The changes that are to be undone at the end of this turn of time.
+    /// Where the services are; one that has ended has no sockets.
+    namespaces: Vec<Namespace>,
+    /// The changes that are to be undone at the end of this period.
     in_force: Vec<u64>,
     treated: BTreeSet<u64>,
     measured: BTreeSet<u64>,
@@ -139,7 +145,7 @@ struct Trial<'a, 'b> {
 }
 
 impl Trial<'_, '_> {
-    /// Returns what two turns of time showed; `None` if they were stopped.
+    /// Returns what two periods showed; `None` if they were stopped.
     fn pair(&mut self, with_first: bool, length: Duration) -> Result<Option<Pair>, ApplyError> {
         let mut spans: Vec<Span> = Vec::new();
         for is_with in [with_first, !with_first] {
@@ -164,17 +170,15 @@ impl Trial<'_, '_> {
         Ok(Some(pair))
     }
 
-    /// Lets a turn of time pass.
-    #[expect(clippy::disallowed_methods, reason = "turns of time are real time")]
+    /// Lets a period pass.
+    #[expect(clippy::disallowed_methods, reason = "periods are real time")]
     fn span(
         &mut self,
         is_with: bool,
         length: Duration,
         spans: &mut Vec<Span>,
     ) -> Result<(), ApplyError> {
-        if is_with {
-            self.turn_on(true)?;
-        }
+        self.sweep(is_with)?;
         let before = self.sent()?;
         let begun = Instant::now();
         spans.push(Span {
@@ -189,10 +193,7 @@ impl Trial<'_, '_> {
             if swept.elapsed() >= SWEEP {
                 // Connections that were opened meanwhile.
                 swept = Instant::now();
-                match is_with {
-                    true => self.turn_on(true)?,
-                    false => drop(self.meant()?),
-                }
+                self.sweep(is_with)?;
             }
         }
         let after = self.sent()?;
@@ -201,6 +202,7 @@ impl Trial<'_, '_> {
         span.period.seconds = begun.elapsed().as_secs_f64();
         span.period.segments = after
             .iter()
+            .filter(|(cookie, _)| self.known.get(cookie) == Some(&true))
             .map(|(cookie, now)| {
                 u64::from(now.wrapping_sub(before.get(cookie).copied().unwrap_or(0)))
             })
@@ -208,7 +210,15 @@ impl Trial<'_, '_> {
         Ok(())
     }
 
-    /// Gives the remedy to all sockets that are meant and do not have it from this turn of time.
+    /// Learns of connections that were opened meanwhile, and gives them the remedy in a period that has it.
+    fn sweep(&mut self, is_with: bool) -> Result<(), ApplyError> {
+        match is_with {
+            true => self.turn_on(true),
+            false => Ok(drop(self.meant()?)),
+        }
+    }
+
+    /// Gives the remedy to all sockets that are meant and do not have it from this period.
     fn turn_on(&mut self, is_temporary: bool) -> Result<(), ApplyError> {
         let mut found = self.meant()?;
         let treated = &self.treated;
@@ -238,31 +248,22 @@ impl Trial<'_, '_> {
     }
 
     /// Takes the remedy back.
-    fn turn_off(&mut self) -> Result<Undone, ApplyError> {
+    fn turn_off(&mut self) -> Result<(), ApplyError> {
         self.treated.clear();
-        let mut all = Undone::default();
         if self.in_force.is_empty() {
-            return Ok(all);
+            return Ok(());
         }
         let mut journal = Journal::open(&self.bench.journal)?;
         while let Some(id) = self.in_force.pop() {
-            let undone = apply::undo(self.bench.hand, &mut journal, id)?;
-            all.back += undone.back;
-            all.differ += undone.differ;
+            apply::undo(self.bench.hand, &mut journal, id)?;
         }
-        Ok(all)
+        Ok(())
     }
 
     /// Returns the sockets that are meant now, and measures the turns of the stalling ones.
     fn meant(&mut self) -> io::Result<Found> {
-        let services = self.remedy.sockets.iter().chain(&self.remedy.stalling);
-        let namespaces: BTreeSet<u32> = services.map(|service| service.netns).collect();
         let mut found = Found::default();
-        for inode in namespaces {
-            // A namespace that has ended has no sockets.
-            let Some(namespace) = Namespace::find(inode) else {
-                continue;
-            };
+        for namespace in self.namespaces.clone() {
             let mut sockets = namespace.within(|| self.bench.hand.sockets())??;
             sockets.retain(|socket| self.stalls(socket) || self.remedy.is_for(socket));
             self.learn(&sockets)?;
@@ -321,26 +322,16 @@ impl Trial<'_, '_> {
     }
 
     fn stalls(&self, socket: &Socket) -> bool {
-        let has = |service: &crate::remedy::Service| {
-            service.has(socket.netns, socket.local, socket.remote)
-        };
-        !socket.listens() && self.remedy.stalling.iter().any(has)
+        let has = |service: &Service| service.has(socket.netns, socket.local, socket.remote);
+        socket.is_open() && self.remedy.stalling.iter().any(has)
     }
 
-    /// Returns how many data segments each stalling socket has sent.
+    /// Returns how many data segments each socket of the stalling services has sent.
     fn sent(&mut self) -> io::Result<BTreeMap<u64, u32>> {
         let mut sent = BTreeMap::new();
-        let namespaces: BTreeSet<u32> = self
-            .remedy
-            .stalling
-            .iter()
-            .map(|service| service.netns)
-            .collect();
-        for namespace in namespaces.into_iter().filter_map(Namespace::find) {
+        for namespace in &self.namespaces {
             let sockets = namespace.within(|| self.bench.hand.sockets())??;
-            let those = sockets
-                .iter()
-                .filter(|socket| self.stalls(socket) && self.is_meant(socket));
+            let those = sockets.iter().filter(|socket| self.stalls(socket));
             sent.extend(those.map(|socket| (socket.cookie, socket.data_segs_out)));
         }
         Ok(sent)
@@ -387,17 +378,12 @@ fn is_counted(finding: &Finding, remedy: &Remedy) -> bool {
             .any(|service| service.has(connection.netns, connection.local, connection.remote))
 }
 
-/// Returns the times since the epoch and of the monotonic clock.
+/// Returns the times since the epoch and of the kernel's own monotonic clock.
 fn clocks_ns() -> [i64; 2] {
-    [libc::CLOCK_REALTIME, libc::CLOCK_MONOTONIC].map(|clock| {
-        let mut now = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        // SAFETY: only written to; both clocks exist everywhere.
-        unsafe { libc::clock_gettime(clock, &raw mut now) };
-        now.tv_sec * 1_000_000_000 + now.tv_nsec
-    })
+    [
+        clock_ns(libc::CLOCK_REALTIME),
+        clock_ns(libc::CLOCK_MONOTONIC) - moved_ns(),
+    ]
 }
 
 const BREATH: Duration = Duration::from_millis(20);

@@ -10,7 +10,7 @@ mod record;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tinygram_host::hand::{Raw, SocketOption};
@@ -144,6 +144,13 @@ impl Journal {
                     entry.sockets.extend(before);
                 }
             }
+            Record::Unchanged { id, sockets } => {
+                if let Some(entry) = self.changes.get_mut(&id) {
+                    for cookie in sockets {
+                        entry.sockets.remove(&cookie);
+                    }
+                }
+            }
             Record::Undone { id, .. } => {
                 self.last = self.last.max(id);
                 self.changes.remove(&id);
@@ -206,6 +213,18 @@ impl Journal {
         self.append(Record::Sockets { id, before })
     }
 
+    /// Says that these sockets were not changed after all: their values are not ours.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses.
+    pub fn unchanged(&mut self, id: u64, sockets: Vec<u64>) -> Result<(), JournalError> {
+        match sockets.is_empty() {
+            true => Ok(()),
+            false => self.append(Record::Unchanged { id, sockets }),
+        }
+    }
+
     /// Returns the sockets of `id` that may be put back now, with the values that they had. A socket that a later
     /// change set, too, is left to that one, which puts back the first value when it is undone.
     ///
@@ -266,11 +285,8 @@ impl Entry {
     }
 }
 
-/// Returns the folder of the journal of this host.
-#[must_use]
-pub fn default_folder() -> PathBuf {
-    PathBuf::from("/var/lib/tinygram")
-}
+/// The folder of the journal of this host.
+pub const FOLDER: &str = "/var/lib/tinygram";
 
 fn refused(path: &Path, doing: &'static str, error: io::Error) -> JournalError {
     JournalError::Io {

@@ -1,5 +1,6 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
 
 use super::*;
 
@@ -49,6 +50,18 @@ fn a_change_is_in_force_until_it_is_undone() {
     journal.undone(id).unwrap();
     drop(journal);
     assert_eq!(Journal::open(&folder).unwrap().in_force().count(), 0);
+}
+
+/// Its program set the value itself between the listing and the sweep.
+#[test]
+fn what_was_not_changed_is_not_put_back() {
+    let (_above, folder) = folder();
+    let mut journal = Journal::open(&folder).unwrap();
+    let id = changed(&mut journal, &[(1, 0), (2, 0)]);
+    journal.unchanged(id, vec![2]).unwrap();
+    drop(journal);
+    let mut journal = Journal::open(&folder).unwrap();
+    assert_eq!(journal.release(id).unwrap(), [(1, Raw::of(0))]);
 }
 
 /// The first is undone while the second is in force: the second keeps its value, and when it is undone the socket

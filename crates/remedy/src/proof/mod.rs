@@ -1,6 +1,6 @@
-//! The proof: whether a remedy helps the sockets that have it, by turns of time with it and without it.
+//! The proof: whether a remedy helps the sockets that have it, by periods with it and without it.
 //!
-//! Turns come in pairs, and which of the two has the remedy is drawn. All sockets that are meant have it at the same
+//! Periods come in pairs, and which of the two has the remedy is drawn. All sockets that are meant have it at the same
 //! time: halves of them side by side would disturb each other wherever they share a thread, a proxy or a client that
 //! waits for both. It is kept only if stalls became fewer beyond chance, and the bad ends of the intervals of answers a
 //! second and of their times are above [`BAD_END`]. There are at most three looks at the figures, which share the
@@ -41,7 +41,10 @@ pub fn decide(pairs: &[Pair], demand: Demand, seed: u64) -> (Figures, Option<Ver
     let is_last = pairs.len() >= LOOKS[LOOKS.len() - 1];
     let fewer = figures.stalls.high < 0.0 && figures.chance <= MISS;
     let ends = [figures.rate, figures.p50, figures.p99];
-    let verdict = if ends.iter().any(|ratio| ratio.high < BAD_END) {
+    // Few late turns make the 99th percentile, and drawing pairs anew takes such an interval too narrow: so harm, too, must
+    // be beyond chance.
+    let mut worse = ends.iter().zip(figures.worse);
+    let verdict = if worse.any(|(ratio, chance)| ratio.high < BAD_END && chance <= MISS) {
         Some(Verdict::Harms)
     } else if fewer && extra_segments(&figures) > demand.most_extra_segments {
         Some(Verdict::TooManySegments)
@@ -65,7 +68,7 @@ pub fn extra_segments(figures: &Figures) -> f64 {
     }
 }
 
-/// Returns how long each turn of time lasts, after so many stalls a second: long enough for a few.
+/// Returns how long each period lasts, after so many stalls a second: long enough for a few.
 #[must_use]
 pub fn period(stalls_per_second: f64) -> Duration {
     let wanted = STALLS_PER_PERIOD / stalls_per_second.max(1e-3);

@@ -4,7 +4,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// What was seen in a turn of time.
+/// What was seen in a period.
 #[derive(Clone, Debug, Default)]
 pub struct Period {
     /// How long it lasted, in seconds.
@@ -17,7 +17,7 @@ pub struct Period {
     pub segments: u64,
 }
 
-/// A turn of time with the remedy and one without it, close to each other.
+/// A period with the remedy and one without it, close to each other.
 #[derive(Clone, Debug, Default)]
 pub struct Pair {
     /// With the remedy.
@@ -42,7 +42,7 @@ pub struct Estimate {
 pub struct Figures {
     /// The change in stalls a second.
     pub stalls: Estimate,
-    /// The probability that chance alone, deciding which turn of each pair had the remedy, makes the change as large.
+    /// The probability that chance alone, deciding which period of each pair had the remedy, makes the change as large.
     pub chance: f64,
     /// Turns a second: answers, of a client.
     pub rate: Estimate,
@@ -50,6 +50,8 @@ pub struct Figures {
     pub p50: Estimate,
     /// The 99th percentile, likewise.
     pub p99: Estimate,
+    /// The probability that chance alone makes the rate, the median and the 99th percentile as much worse.
+    pub worse: [f64; 3],
     /// Data segments for a turn: with the remedy, and without it.
     pub segments: [f64; 2],
     /// Median and 99th percentile in milliseconds: with the remedy, and without it.
@@ -85,6 +87,11 @@ impl Figures {
             },
             p50: ratio(pairs, 0.5, miss, &mut dice),
             p99: ratio(pairs, 0.99, miss, &mut dice),
+            worse: [
+                chance(&rates, &mut dice),
+                chance(&log_ratios(pairs, 0.5), &mut dice),
+                chance(&log_ratios(pairs, 0.99), &mut dice),
+            ],
             segments: [
                 per_turn(|pair| &pair.with, with.len()),
                 per_turn(|pair| &pair.without, without.len()),
@@ -104,10 +111,24 @@ fn change(pair: &Pair) -> f64 {
     rate(&pair.with) - rate(&pair.without)
 }
 
-/// The logarithm of the ratio of turns a second. Half a turn is added, so that a turn of time without any has one, too.
+/// The logarithm of the ratio of turns a second. Half a turn is added, so that a period without any has one, too.
 fn log_rate(pair: &Pair) -> f64 {
     let rate = |period: &Period| (period.turns_ns.len() as f64 + 0.5) / period.seconds.max(1e-9);
     (rate(&pair.with) / rate(&pair.without)).ln()
+}
+
+/// Returns the logarithms of each pair's ratio of a quantile without the remedy to that with it. A pair with a period
+/// without turns says nothing.
+fn log_ratios(pairs: &[Pair], share: f64) -> Vec<f64> {
+    let of = |period: &Period| {
+        let mut turns_ns = period.turns_ns.clone();
+        turns_ns.sort_unstable();
+        quantile(&turns_ns, share)
+    };
+    let ratios = pairs
+        .iter()
+        .map(|pair| (of(&pair.without) / of(&pair.with)).ln());
+    ratios.filter(|ratio| ratio.is_finite()).collect()
 }
 
 /// Returns the mean with Student's interval.
@@ -280,6 +301,36 @@ mod tests {
         }
         // 3.3 are expected of one look; 10 and more have a probability of one in a thousand.
         assert!(wrong < 10, "{wrong}");
+    }
+
+    /// Turns of a service that stalls now and then, so that few of them make the 99th percentile: with a remedy that does
+    /// nothing, harm is seldom seen.
+    #[test]
+    fn chance_alone_is_seldom_taken_for_harm() {
+        use crate::proof::{Demand, Verdict, decide};
+        let mut dice = Xoshiro256PlusPlus::seed_from_u64(11);
+        let mut wrong = 0;
+        for seed in 0..40 {
+            let mut turns = || {
+                let late = |dice: &mut Xoshiro256PlusPlus| match dice.next_u64() % 40 {
+                    0 => 100_000_000 + dice.next_u64() % 400_000_000,
+                    _ => 43_000_000 + dice.next_u64() % 5_000_000,
+                };
+                (0..17).map(|_| late(&mut dice)).collect()
+            };
+            let pairs: Vec<Pair> = (0..40)
+                .map(|_| Pair {
+                    with: period(10, turns()),
+                    without: period(10, turns()),
+                })
+                .collect();
+            let demand = Demand {
+                most_extra_segments: 1.0,
+            };
+            wrong += u32::from(decide(&pairs, demand, seed).1 == Some(Verdict::Harms));
+        }
+        // A fifth of one is expected at most: three figures in one look.
+        assert!(wrong < 3, "{wrong}");
     }
 
     #[test]

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use tinygram_host::hand::{Hand, Socket};
-use tinygram_host::lacking::Lacking;
+use tinygram_host::hand::Socket;
 use tinygram_host::meter::Meter;
 use tinygram_host::scope::Scope;
 use tinygram_remedy::apply::ApplyError;
@@ -16,6 +15,7 @@ use tinygram_watch::live::{Choice, Live};
 
 use super::plan::Plan;
 use crate::exit::{Done, Failure};
+use crate::hand::{self, walking};
 use crate::stop;
 use crate::terminal::remark;
 
@@ -48,7 +48,7 @@ impl Cured {
 }
 
 pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
-    let mut hand = Hand::open().map_err(|lacking| blind(&lacking))?;
+    let mut hand = hand::open()?;
     let options = Options::default();
     let mut live = Live::open(Choice::Kernel, &options, None)
         .map_err(|lacking| Failure::Input(lacking.to_string()))?;
@@ -93,7 +93,7 @@ pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
         cured.remedies = remedies.into_iter().map(|remedy| (remedy, None)).collect();
         return Ok(cured);
     }
-    let mut meter = Meter::open().map_err(|lacking| blind(&lacking))?;
+    let mut meter = Meter::open().map_err(|lacking| hand::refused(&lacking))?;
     let mut bench = Bench {
         hand: &mut hand,
         live: &mut live,
@@ -131,22 +131,6 @@ pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
 
 fn period(look: &Look) -> Duration {
     proof::period(look.count() as f64 / look.lasted.as_secs_f64().max(0.001))
-}
-
-fn blind(lacking: &Lacking) -> Failure {
-    match lacking {
-        Lacking::Privilege(missing) => Failure::Input(format!(
-            "not permitted to look at and set other programs' sockets: it takes root, or CAP_NET_ADMIN and {missing}"
-        )),
-        other => Failure::Input(other.to_string()),
-    }
-}
-
-fn walking(error: std::io::Error) -> Failure {
-    Failure::Io {
-        doing: "walking over the sockets".to_owned(),
-        error,
-    }
 }
 
 fn failed(error: &ApplyError) -> Failure {

@@ -1,7 +1,6 @@
 //! Finds the sockets, changes them, and puts them back.
 
 use tinygram_host::hand::Hand;
-use tinygram_host::lacking::Lacking;
 use tinygram_host::scope::Found;
 use tinygram_remedy::apply::{self, Applied, ApplyError, Undone, Why};
 use tinygram_remedy::journal::{Journal, JournalError};
@@ -10,11 +9,12 @@ use super::Args;
 use super::plan::Set;
 use super::show;
 use crate::exit::{Done, Failure};
+use crate::hand::{self, walking};
 use crate::stop;
 use crate::terminal::{print_text, remark};
 
 pub(super) fn set(plan: &Set, args: &Args) -> Result<Done, Failure> {
-    let mut hand = hand()?;
+    let mut hand = hand::open()?;
     let mut found = plan.scope.find(&mut hand).map_err(walking)?;
     found.sockets.retain(|owned| !owned.socket.listens());
     if found.sockets.is_empty() {
@@ -37,7 +37,7 @@ pub(super) fn set(plan: &Set, args: &Args) -> Result<Done, Failure> {
         put_back(&mut hand, &ids, args)?;
     }
     shown?;
-    let is_whole = applied.iter().all(|done| done.refused.is_empty());
+    let is_whole = applied.iter().all(Applied::is_whole);
     Ok(if is_whole { Done::Well } else { Done::Partly })
 }
 
@@ -78,7 +78,7 @@ pub(super) fn undo(number: Option<u64>, args: &Args) -> Result<Done, Failure> {
         remark("tinygram set: nothing is in force that could be put back");
         return Ok(Done::Found);
     }
-    let mut hand = hand()?;
+    let mut hand = hand::open()?;
     put_back(&mut hand, &ids, args)?;
     Ok(Done::Well)
 }
@@ -121,22 +121,6 @@ fn remind(journal: &Journal) {
                 entry.about.who.pid
             ));
         }
-    }
-}
-
-fn hand() -> Result<Hand, Failure> {
-    Hand::open().map_err(|lacking| match lacking {
-        Lacking::Privilege(missing) => Failure::Input(format!(
-            "not permitted to set other programs' sockets: it takes root, or CAP_NET_ADMIN and {missing}"
-        )),
-        other => Failure::Input(other.to_string()),
-    })
-}
-
-fn walking(error: std::io::Error) -> Failure {
-    Failure::Io {
-        doing: "walking over the sockets".to_owned(),
-        error,
     }
 }
 

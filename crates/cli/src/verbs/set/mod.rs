@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "FOLDER",
-        default_value = "/var/lib/tinygram",
+        default_value = tinygram_remedy::journal::FOLDER,
         hide = true
     )]
     journal: PathBuf,

@@ -86,6 +86,13 @@ pub(super) fn did(plan: &Set, found: &Found, applied: &[Applied], as_json: bool)
         for (error, count) in &applied.refused {
             let _ = write!(text, "; {count} not changed ({})", reason(*error));
         }
+        if applied.set_meanwhile > 0 {
+            let _ = write!(
+                text,
+                "; {} left alone, for their program set them meanwhile",
+                applied.set_meanwhile
+            );
+        }
         text.push('\n');
     }
     let ids: Vec<_> = applied.iter().flat_map(|applied| &applied.ids).collect();
@@ -256,10 +263,7 @@ fn programs(found: &Found) -> Vec<Program> {
 }
 
 fn reason(error: i32) -> String {
-    match error {
-        libc::EAGAIN => "its program set it meanwhile".to_owned(),
-        error => plain(&std::io::Error::from_raw_os_error(error)),
-    }
+    plain(&std::io::Error::from_raw_os_error(error))
 }
 
 fn row(setting: &Setting, applied: &Applied) -> SettingRow {
@@ -274,6 +278,7 @@ fn row(setting: &Setting, applied: &Applied) -> SettingRow {
             .collect(),
         already: applied.already,
         closed: applied.gone,
+        set_meanwhile: applied.set_meanwhile,
         refused: applied
             .refused
             .iter()
@@ -358,6 +363,7 @@ struct SettingRow {
     before: BTreeMap<String, usize>,
     already: usize,
     closed: usize,
+    set_meanwhile: usize,
     refused: BTreeMap<String, usize>,
 }
 
