@@ -4,18 +4,22 @@ use tinygram_watch::seen::Seen;
 
 /// Returns how much was seen, in words.
 pub(crate) fn in_words(seen: Seen) -> String {
-    let count = |count: u64, one: &str| match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {one}s"),
-    };
     let writes = seen.writes.map_or_else(String::new, |writes| {
-        format!("{}, ", count(writes, "write"))
+        format!("{}, ", counted(writes, "write"))
     });
     format!(
         "{}, {writes}{}",
-        count(seen.connections, "connection"),
-        count(seen.segments, "segment")
+        counted(seen.connections, "connection"),
+        counted(seen.segments, "segment")
     )
+}
+
+/// Returns a number with its noun: `1 write`, `20 writes`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    }
 }
 
 #[cfg(test)]

@@ -195,7 +195,7 @@ fn who_is_not_meant_is_left_alone() {
     }
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(
-        said(&output).contains("nodelay=on on 1 connections"),
+        said(&output).contains("nodelay=on on 1 connection,"),
         "{}",
         said(&output)
     );

@@ -172,7 +172,11 @@ impl Source {
     ///
     /// Returns what writing its beginning returns.
     pub fn record(&mut self, into: Box<dyn std::io::Write + Send>) -> std::io::Result<()> {
-        self.recorder = Some(recording::Recorder::begin(into, self.sees_timers)?);
+        self.recorder = Some(recording::Recorder::begin(
+            into,
+            self.sees_timers,
+            self.epoch_ns,
+        )?);
         Ok(())
     }
 

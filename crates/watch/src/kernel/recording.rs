@@ -1,6 +1,6 @@
 //! What the kernel said in a run, in a file: so that another rule can judge the same run.
 //!
-//! A line of text with the layout's number, then the records of the ring as they came, each behind its
+//! A line of text with the layout's number and when its clock began, then the records of the ring as they came, each behind its
 //! length, the length's complement and a checksum (four octets each, the lowest first). Stacks are left out: they are large, and
 //! no rule asks them.
 
@@ -19,14 +19,15 @@ pub struct Recorder<W> {
 }
 
 impl<W: Write> Recorder<W> {
-    /// Begins a recording. `sees_timers` is [`super::Source::sees_timers`].
+    /// Begins a recording. `sees_timers` is [`super::Source::sees_timers`]; `epoch_ns` is when the records' clock began,
+    /// in nanoseconds since the epoch.
     ///
     /// # Errors
     ///
     /// Returns what writing returns.
-    pub fn begin(mut into: W, sees_timers: bool) -> io::Result<Self> {
+    pub fn begin(mut into: W, sees_timers: bool, epoch_ns: i64) -> io::Result<Self> {
         let timers = if sees_timers { "timers" } else { "no timers" };
-        writeln!(into, "{HEADER}, {timers}")?;
+        writeln!(into, "{HEADER}, {timers}, {epoch_ns}")?;
         Ok(Self { into })
     }
 
@@ -51,7 +52,7 @@ pub struct Recording {
     pub sees_timers: bool,
     /// Whether the last record is cut off, as of a run that was killed; it was dropped.
     pub is_cut: bool,
-    /// The events in their order; their times count from the host's start.
+    /// The events in their order.
     pub events: Vec<Event>,
 }
 
@@ -66,14 +67,19 @@ impl Recording {
         from.read_to_end(&mut octets)?;
         let end = octets.iter().position(|octet| *octet == b'\n');
         let header = end.and_then(|end| std::str::from_utf8(&octets[..end]).ok());
-        let sees_timers = match header.and_then(|line| line.strip_prefix(HEADER)) {
-            Some(", timers") => true,
-            Some(", no timers") => false,
-            _ => return Err(io::Error::from(io::ErrorKind::InvalidData)),
+        let damaged = || io::Error::from(io::ErrorKind::InvalidData);
+        let words = header.and_then(|line| line.strip_prefix(HEADER)?.strip_prefix(", "));
+        let (timers, epoch_ns) = words
+            .and_then(|words| words.split_once(", "))
+            .ok_or_else(damaged)?;
+        let epoch_ns: i64 = epoch_ns.parse().map_err(|_| damaged())?;
+        let sees_timers = match timers {
+            "timers" => true,
+            "no timers" => false,
+            _ => return Err(damaged()),
         };
         let mut events = Vec::new();
         let mut rest = octets.get(end.map_or(0, |end| end + 1)..).unwrap_or(&[]);
-        let damaged = || io::Error::from(io::ErrorKind::InvalidData);
         while let Some((head, behind)) = rest.split_first_chunk::<12>() {
             let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four"));
             if number(4) != !number(0) {
@@ -85,7 +91,7 @@ impl Recording {
             if number(8) != crc32fast::hash(record) {
                 return Err(damaged());
             }
-            events.extend(record::decode(record, 0));
+            events.extend(record::decode(record, epoch_ns));
             rest = next;
         }
         Ok(Self {

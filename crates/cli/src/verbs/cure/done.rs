@@ -14,6 +14,7 @@ use tinygram_watch::kernel::Options;
 use tinygram_watch::live::{Choice, Live};
 
 use super::plan::Plan;
+use crate::amount::counted;
 use crate::exit::{Done, Failure};
 use crate::hand::{self, walking};
 use crate::stop;
@@ -64,8 +65,9 @@ pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
         .count();
     stop::listen()?;
     remark(&format!(
-        "tinygram cure: looking for {:?} at {meant} connections",
-        plan.look
+        "tinygram cure: looking for {:?} at {}",
+        plan.look,
+        counted(meant as u64, "connection")
     ));
     let look = look(&mut live, &plan.targets, plan.look, stop::is_asked);
     let mut cured = Cured {
@@ -110,7 +112,7 @@ pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
             true => None,
             false => {
                 remark(&format!(
-                    "tinygram cure: trying {} by turns of {length:?}, {} to {} of them",
+                    "tinygram cure: trying {} in {} to {} periods of {length:?}",
                     remedy.setting,
                     2 * proof::LOOKS[0],
                     2 * proof::LOOKS[proof::LOOKS.len() - 1]

@@ -15,7 +15,7 @@ use plan::Plan;
 /// End the stalls of a running program without touching it, if its own connections prove that it helps
 ///
 /// Looks what stalls, then tries what ends it (TCP_NODELAY on the senders that stall, or a bound of the delayed ACK on
-/// the receiver) by turns of time with it and without it, in an order that is drawn. It is kept only if stalls became
+/// the receiver) in periods with it and without it, in an order that is drawn. It is kept only if stalls became
 /// fewer beyond chance and neither answers a second nor their times became worse; else it is put back, and a sentence
 /// says why. It takes root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN.
 #[derive(Debug, clap::Args)]

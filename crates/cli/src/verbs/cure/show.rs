@@ -12,6 +12,7 @@ use tinygram_report::{Document, json};
 
 use super::done::Cured;
 use super::plan::Plan;
+use crate::amount::counted;
 use crate::exit::Failure;
 use crate::terminal::print_text;
 use crate::verbs::watch::sentence;
@@ -47,17 +48,19 @@ fn seen(plan: &Plan, look: &Look, sockets: usize) -> String {
     let targets: Vec<_> = plan.targets.iter().map(ToString::to_string).collect();
     let mut text = match look.count() {
         0 => format!(
-            "{}: no stall that a setting ends in {:.1} s on {sockets} connections.\n",
+            "{}: no stall that a setting ends in {:.1} s on {}.\n",
             targets.join(", "),
-            look.lasted.as_secs_f64()
+            look.lasted.as_secs_f64(),
+            counted(sockets as u64, "connection")
         ),
         count => {
             let cost_ns: i64 = look.stalls.values().map(|stalling| stalling.cost_ns).sum();
             format!(
-                "{}: {count} stalls in {:.1} s on {} connections, {:.1} ms each on average.\n",
+                "{}: {} in {:.1} s on {}, {:.1} ms each on average.\n",
                 targets.join(", "),
+                counted(count, "stall"),
                 look.lasted.as_secs_f64(),
-                look.stalls.len(),
+                counted(look.stalls.len() as u64, "connection"),
                 cost_ns as f64 / 1e6 / count as f64
             )
         }
@@ -103,9 +106,9 @@ fn offered(remedy: &Remedy) -> String {
 /// Says what a trial showed.
 fn told(plan: &Plan, remedy: &Remedy, tried: &Tried) -> String {
     let mut text = format!(
-        "{} on {} connections, {} turns of {:.1} s with it and as many without:\n",
+        "{} on {}, {} periods of {:.1} s with it and as many without:\n",
         remedy.setting,
-        tried.sockets,
+        counted(tried.sockets as u64, "connection"),
         tried.pairs,
         tried.period.as_secs_f64()
     );

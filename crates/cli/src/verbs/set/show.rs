@@ -11,6 +11,7 @@ use tinygram_remedy::journal::{Entry, Journal};
 use tinygram_report::{Document, json};
 
 use super::plan::Set;
+use crate::amount::counted;
 use crate::exit::plain;
 
 /// Says that no socket is meant.
@@ -219,8 +220,8 @@ fn headline(found: &Found) -> String {
         names.push(format!("{others} others"));
     }
     format!(
-        "{} connections: {}{}\n",
-        found.sockets.len(),
+        "{}: {}{}\n",
+        counted(found.sockets.len() as u64, "connection"),
         names.join(", "),
         left_out(found.left_out)
     )

@@ -135,10 +135,7 @@ impl<'a> Group<'a> {
 const FILTERED: usize = 40;
 
 pub(super) fn plural(count: usize, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        n => format!("{n} {noun}s"),
-    }
+    crate::amount::counted(count as u64, noun)
 }
 
 /// Returns a duration for people to read. Nobody counts days in seconds.

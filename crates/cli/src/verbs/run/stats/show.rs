@@ -8,6 +8,7 @@ use tinygram_preload::page::Cause;
 use tinygram_preload::settings::Settings;
 
 use super::{Counts, Peer, Waited};
+use crate::amount::counted;
 use crate::verbs::run::witness::End;
 
 /// Returns the versioned document: the settings, how the program ended, and the counts.
@@ -138,7 +139,7 @@ fn in_words(settings: &Settings<'_>, counts: &Counts) -> Vec<String> {
         lines.push(format!(
             "{} in several writes without TCP_NODELAY of the program's own: none waited for an acknowledgment \
              (40 ms from a Linux receiver that delays it)",
-            of(answers, "answer")
+            counted(answers, "answer")
         ));
     }
     let over = sum(|peer| peer.went_over_to_nodelay);
@@ -162,7 +163,7 @@ fn in_words_waited(waited: &Waited, counts: &Counts) -> Vec<String> {
     }
     let mut lines = vec![format!(
         "{} waited {:.0} ms for an acknowledgment (the longest {:.0} ms); NODELAY alone cures that",
-        of(stalls, "write"),
+        counted(stalls, "write"),
         waited.stalled_ms / stalls as f64,
         waited.longest_stall_ms,
     )];
@@ -190,10 +191,6 @@ fn written_by(counts: &Counts, stalls: u64) -> Vec<String> {
     lines
 }
 
-fn of(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 fn remarks(counts: &Counts) -> String {
     let sum = |count: fn(&Peer) -> u64| counts.peers.iter().map(count).sum::<u64>();
     let mut out = String::new();
@@ -206,14 +203,14 @@ fn remarks(counts: &Counts) -> String {
             "not covered: {} ({}, executed {})",
             escaped.name,
             escaped.reason,
-            of(escaped.times, "time")
+            counted(escaped.times, "time")
         );
     }
     if counts.processes_still_running > 0 {
         let _ = writeln!(
             out,
             "{} still running when the program ended: what follows is not counted",
-            of(counts.processes_still_running as u64, "covered process")
+            counted(counts.processes_still_running as u64, "covered process")
                 .replace("processs", "processes")
         );
     }
