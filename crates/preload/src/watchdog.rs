@@ -6,7 +6,7 @@
 //!
 //! It sleeps until its [`Alarm`] fires. A thread that holds something sets the alarm to a deadline
 //! after the oldest hold, and pushes it ahead when half a deadline has passed. So it does not fire
-//! while the program flushes by itself, and no byte is held for longer than a deadline. Where there
+//! while the program holds something at least that often and flushes by itself, and no byte is held for longer than a deadline. Where there
 //! is no alarm, the watchdog looks once in a deadline as long as anything is held.
 //!
 //! Nothing is held unless the watchdog runs. A forked child, whose pages of state are wiped, starts
