@@ -98,10 +98,9 @@ fn text_names_the_process_and_a_target_that_is_not_there() {
     let missing = ps(&["no-such-process"]);
     assert_eq!(missing.status.code(), Some(1), "as grep says it");
     assert!(missing.stdout.is_empty());
-    assert!(
-        String::from_utf8_lossy(&missing.stderr)
-            .contains("no TCP connection of a process named no-such-process")
-    );
+    assert!(String::from_utf8_lossy(&missing.stderr).contains(
+        "no TCP connection of a process, script, unit or container named no-such-process"
+    ));
 }
 
 #[test]
@@ -182,7 +181,9 @@ fn a_target_that_is_not_there_is_named_whatever_is_asked_of_it() {
     assert_eq!(missing.status.code(), Some(1));
     let said = String::from_utf8_lossy(&missing.stderr).into_owned();
     assert!(
-        said.contains("no TCP connection of a process named no-such-process"),
+        said.contains(
+            "no TCP connection of a process, script, unit or container named no-such-process"
+        ),
         "{said}"
     );
 }
@@ -239,4 +240,31 @@ fn nothing_in_trouble_says_how_much_was_looked_at_and_json_is_one_line() {
         let document: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(document["seen"]["connections"], 2);
     }
+}
+
+/// A target means the same as in `watch` and `set`: a script is one, too.
+#[test]
+fn a_script_is_a_target() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("two-ends.py");
+    let text = "import socket\nlistener = socket.create_server(('127.0.0.1', 0))\n\
+                client = socket.create_connection(listener.getsockname())\n\
+                end, _ = listener.accept()\nprint('there', flush=True)\nclient.recv(1)\n";
+    std::fs::write(&script, text).unwrap();
+    let mut python = Command::new("python3");
+    let mut python = python
+        .arg(&script)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let said = python.stdout.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(said), &mut line).unwrap();
+    let mut ps = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    let output = ps.args(["ps", "two-ends.py"]).output().unwrap();
+    python.kill().unwrap();
+    python.wait().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(shown.matches("python3").count(), 2, "{shown}");
 }

@@ -246,7 +246,8 @@ fn a_clean_bill_says_how_much_was_seen() {
     );
 }
 
-/// One process serves two ports; one is asked for.
+/// One process serves two ports, one after the other; one is asked for. Who listens is looked up at most every so often,
+/// and a port that began to listen since may be taken for a client's.
 #[test]
 fn a_process_that_also_stalls_on_other_ports_is_said_to() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -260,7 +261,7 @@ fn a_process_that_also_stalls_on_other_ports_is_said_to() {
         "import sys, threading, time\nsource = {CONVERSATION:?}\n\
          def run(port): exec(source.replace('(\\\"127.0.0.1\\\", 0)', '(\\\"127.0.0.1\\\", %d)' % port), {{}})\n\
          threads = [threading.Thread(target=run, args=(port,)) for port in ({}, {})]\n\
-         [thread.start() for thread in threads]\n[thread.join() for thread in threads]\n",
+         [(thread.start(), thread.join()) for thread in threads]\n",
         ports[0], ports[1]
     );
     std::fs::write(&script, text).expect("a file");

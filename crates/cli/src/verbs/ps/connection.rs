@@ -6,6 +6,8 @@ use std::net::SocketAddr;
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
+use tinygram_host::process::Process;
+use tinygram_host::target::Target;
 use tinygram_watch::seen::Seen;
 
 use super::order::Figures;
@@ -28,6 +30,12 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// Returns whether a target means it.
+    fn is_of(&self, target: &Target) -> bool {
+        let is_owner = |owner: &Owner| target.is_process(&owner.process, &owner.name);
+        target.is_port_of([self.local, self.remote]).is_some() || self.owners.iter().any(is_owner)
+    }
+
     /// Returns what the library shows in the first of its processes that `tinygram run` covers.
     pub(super) fn covered(&self) -> Option<&State> {
         self.owners.iter().find_map(|owner| owner.covered.as_ref())
@@ -48,6 +56,9 @@ pub(crate) struct Owner {
     pub(crate) network_namespace: Option<u64>,
     /// What the library in it shows, if `tinygram run` covers it.
     pub(crate) covered: Option<State>,
+    /// The process, as targets know it.
+    #[serde(skip)]
+    pub(crate) process: Process,
 }
 
 /// What the program, or the system, set on the socket.
@@ -158,60 +169,6 @@ impl Table {
     }
 }
 
-/// The target on the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
-    /// A process id or a port, whichever exists.
-    Number(u32),
-    Name(String),
-}
-
-impl Target {
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        if text.is_empty() {
-            return Err(
-                "an empty name: accepted are a process id, a process name or a port".to_owned(),
-            );
-        }
-        if !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Ok(Self::Name(text.to_owned()));
-        }
-        let number = text
-            .parse()
-            .ok()
-            .filter(|number| (1..=MAX_PID).contains(number));
-        number.map(Self::Number).ok_or_else(|| {
-            format!("{text}: accepted are a process id up to {MAX_PID} or a port up to 65535")
-        })
-    }
-
-    pub(super) fn is_met_by(&self, connection: &Connection) -> bool {
-        match self {
-            Self::Name(name) => connection.owners.iter().any(|owner| owner.name == *name),
-            Self::Number(number) => {
-                let ports = [connection.local.port(), connection.remote.port()];
-                ports.iter().any(|port| u32::from(*port) == *number)
-                    || connection
-                        .owners
-                        .iter()
-                        .any(|owner| owner.pid as u32 == *number)
-            }
-        }
-    }
-}
-
-impl std::fmt::Display for Target {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Name(name) => f.write_str(name),
-        }
-    }
-}
-
-/// `PID_MAX_LIMIT` of a 64-bit kernel.
-const MAX_PID: u32 = 1 << 22;
-
 /// Returns all connections, or those of `target`.
 pub(crate) fn gather(target: Option<&Target>) -> std::io::Result<Table> {
     let mut table = Table::default();
@@ -232,7 +189,7 @@ pub(crate) fn gather(target: Option<&Target>) -> std::io::Result<Table> {
     }
     table.connections = found
         .into_values()
-        .filter(|connection| target.is_none_or(|t| t.is_met_by(connection)))
+        .filter(|connection| target.is_none_or(|target| connection.is_of(target)))
         .collect();
     for connection in &mut table.connections {
         connection.verdict = verdict::judge(connection.options.as_ref(), &connection.counts);
@@ -261,21 +218,4 @@ pub(crate) fn state_name(number: u8) -> Option<&'static str> {
         11 => "closing",
         _ => return None,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_target_is_a_number_or_a_name() {
-        assert_eq!(Target::parse("80"), Ok(Target::Number(80)));
-        assert_eq!(
-            Target::parse("redis-server"),
-            Ok(Target::Name("redis-server".into()))
-        );
-        for bad in ["", "0", "4194305", "99999999999999999999"] {
-            assert!(Target::parse(bad).is_err(), "{bad}");
-        }
-    }
 }

@@ -15,7 +15,7 @@ use procfs::ProcError;
 use procfs::process::{FDTarget, Process, all_processes};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use socket2::SockRef;
-use tinygram_host::process::{self, Container, user_name};
+use tinygram_host::process::{self, user_name};
 use tinygram_link::tcp_info::{get, tcp_info};
 
 use super::connection::{Connection, Counts, Options, Owner, state_name};
@@ -87,15 +87,21 @@ fn owner(process: &Process) -> Result<Owner, ProcError> {
     };
     let theirs = network(&pid.to_string());
     let covered = Covered::find(pid as u32).ok().flatten();
+    let name = process.stat()?.comm;
+    let user = process.uid().ok().map(user_name);
+    let about = process::Process::read(pid as u32, &name, user.clone().unwrap_or_default());
     Ok(Owner {
         pid,
-        name: process.stat()?.comm,
+        name,
         fd: -1,
-        user: process.uid().ok().map(user_name),
-        container: process::cgroup(pid as u32)
-            .and_then(|path| Some(Container::of(&path)?.id()?.to_owned())),
+        user,
+        container: about
+            .container
+            .as_ref()
+            .and_then(|container| Some(container.id()?.to_owned())),
         network_namespace: theirs.filter(|theirs| network("self") != Some(*theirs)),
         covered: covered.and_then(|covered| covered.state().ok().flatten()),
+        process: about,
     })
 }
 

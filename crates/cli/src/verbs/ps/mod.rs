@@ -13,6 +13,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use tinygram_host::target::Target;
 use tinygram_watch::seen::Seen;
 
 use crate::exit::{Done, Failure};
@@ -22,8 +23,8 @@ use order::Sort;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Show only this process (by id or name) or this local or remote port
-    #[arg(value_name = "PID|NAME|PORT")]
+    /// Show only this process (by id or name), script, unit, container, control group, or local or remote port
+    #[arg(value_name = "TARGET")]
     target: Option<String>,
 
     /// One JSON document on one line; with --watch one line after the other
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let (watch, target) = watched(args)?;
     let target = target
         .as_deref()
-        .map(connection::Target::parse)
+        .map(Target::parse)
         .transpose()
         .map_err(Failure::Input)?;
     // Pages come at this interval, however long one takes; missed ones are not made up for.
@@ -132,7 +133,7 @@ fn choose(args: &Args, table: &mut connection::Table) {
 fn show(
     args: &Args,
     watch: Option<Duration>,
-    target: Option<&connection::Target>,
+    target: Option<&Target>,
     table: &connection::Table,
     seen: Seen,
 ) -> Result<(), Failure> {

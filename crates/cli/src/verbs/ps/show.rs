@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde::Serialize;
+use tinygram_host::target::Target;
 use tinygram_watch::seen::Seen;
 
-use super::connection::{Connection, Owner, Table, Target};
+use super::connection::{Connection, Owner, Table};
 use crate::amount::in_words;
 use crate::columns::Columns;
 use crate::covered::State;
@@ -60,10 +61,7 @@ pub(crate) fn remarks(table: &Table, target: Option<&Target>, seen: Seen) -> Vec
     } else if table.connections.is_empty() {
         lines.push(match target {
             None => "there is no TCP connection".to_owned(),
-            Some(Target::Number(number)) => {
-                format!("no TCP connection of process {number} or with port {number}")
-            }
-            Some(Target::Name(name)) => format!("no TCP connection of a process named {name}"),
+            Some(target) => format!("no TCP connection of {}", target.sought()),
         });
     }
     let hidden = table.hidden_processes.len();

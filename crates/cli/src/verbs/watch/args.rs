@@ -14,7 +14,7 @@ use crate::values::{duration, span};
 pub(crate) struct Args {
     /// Only these: a process (id or name), a local or remote port, or a control group (a path, or the
     /// name of a container or a unit)
-    #[arg(value_name = "PID|NAME|PORT|CGROUP")]
+    #[arg(value_name = "TARGET")]
     pub(super) targets: Vec<String>,
 
     /// Watch for this long, then print the summary and end (10s, 5m; up to 24h)
