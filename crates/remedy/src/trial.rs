@@ -214,7 +214,7 @@ impl Trial<'_, '_> {
     fn sweep(&mut self, is_with: bool) -> Result<(), ApplyError> {
         match is_with {
             true => self.turn_on(true),
-            false => Ok(drop(self.meant()?)),
+            false => self.meant().map(drop).map_err(ApplyError::Walk),
         }
     }
 
