@@ -1,10 +1,9 @@
 /* The hand of `tinygram set` and `tinygram cure`: walks over the TCP sockets of a network namespace,
  * whoever owns them, and reports them or sets an option of those that are named by their cookies. */
-#include "hand.h"
+#include "values.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-static long (*bpf_setsockopt)(void *sk, int level, int name, void *value, int length) = (void *)49;
 static long (*bpf_seq_write)(void *seq, const void *data, u32 length) = (void *)127;
 
 struct seq_file;
@@ -29,37 +28,6 @@ struct socket {
 struct socket_alloc {
 	struct socket socket;
 	struct inode vfs_inode;
-} KERNEL;
-
-struct kernfs_node {
-	u64 id;
-} KERNEL;
-
-struct cgroup {
-	struct kernfs_node *kn;
-} KERNEL;
-
-struct sock_cgroup_data {
-	struct cgroup *cgroup;
-} KERNEL;
-
-/* The same structures as in kernel.h, by other fields. */
-struct sock___hand {
-	struct socket *sk_socket;
-	struct sock_cgroup_data sk_cgrp_data;
-} KERNEL;
-
-struct tcp_congestion_ops {
-	char name[NAME_LENGTH];
-} KERNEL;
-
-struct inet_connection_sock___hand {
-	const struct tcp_congestion_ops *icsk_ca_ops;
-	u32 icsk_delack_max;
-} KERNEL;
-
-struct tcp_sock___hand {
-	u32 notsent_lowat;
 } KERNEL;
 
 struct {
@@ -90,14 +58,6 @@ INLINE u64 inode_of(struct sock___hand *sk)
 	   + FIELD_INFO(((struct inode *)0)->i_ino, 0);
 	bpf_probe_read_kernel(&inode, sizeof(inode), socket + at);
 	return inode;
-}
-
-INLINE void name_of(struct tcp_sock *tp, char *name)
-{
-	const struct tcp_congestion_ops *ops = ((struct inet_connection_sock___hand *)tp)->icsk_ca_ops;
-
-	if (ops)
-		bpf_probe_read_kernel(name, NAME_LENGTH, &ops->name);
 }
 
 INLINE int report(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, struct sock_common *skc)
@@ -132,28 +92,9 @@ INLINE int report(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, struct sock_co
 	return 0;
 }
 
-/* Writes the value that the socket has. */
-INLINE void read_value(struct tcp_sock *tp, u32 option, union value *value)
-{
-	switch (option) {
-	case OPTION_NODELAY: value->number = nonagle_of(tp) & NAGLE_OFF; break;
-	case OPTION_DELACK_MAX: value->number = ((struct inet_connection_sock___hand *)tp)->icsk_delack_max; break;
-	case OPTION_NOTSENT_LOWAT: value->number = ((struct tcp_sock___hand *)tp)->notsent_lowat; break;
-	case OPTION_CONGESTION: name_of(tp, value->name); break;
-	}
-}
-
-INLINE int equal(const union value *one, const union value *other)
-{
-	const u64 *left = (const u64 *)one, *right = (const u64 *)other;
-
-	return left[0] == right[0] && left[1] == right[1];
-}
-
 INLINE int set(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, u32 option, const struct change *change)
 {
 	struct change_record record = {};
-	union value to = change->to;
 	long error;
 
 	record.cookie = bpf_get_socket_cookie(tp);
@@ -162,12 +103,7 @@ INLINE int set(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, u32 option, const
 		record.result = RESULT_DIFFERS;
 		record.after = record.before;
 	} else {
-		if (option == OPTION_CONGESTION) {
-			error = bpf_setsockopt(tp, IPPROTO_TCP, OPTION_CONGESTION, to.name, NAME_LENGTH);
-		} else {
-			u32 number = option == OPTION_DELACK_MAX ? change->argument : to.number;
-			error = bpf_setsockopt(tp, IPPROTO_TCP, option, &number, sizeof(number));
-		}
+		error = set_value(tp, option, &change->to, change->argument);
 		read_value(tp, option, &record.after);
 		record.error = error;
 		record.result = error ? RESULT_REFUSED : RESULT_CHANGED;
