@@ -49,6 +49,8 @@ impl Lacking {
                 && !line.starts_with("stack depth")
                 && !line.starts_with("verification time")
         });
+        let root = cause.to_string();
+        let complaint = complaint.or_else(|| (!first.contains(&root)).then_some(root.as_str()));
         Self::Other(complaint.map_or(first.clone(), |last| format!("{first} ({})", last.trim())))
     }
 }

@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 pub mod clock;
+pub mod follow;
 pub mod hand;
 pub mod lacking;
 pub mod meter;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use procfs::process::{FDTarget, all_processes};
 
@@ -28,8 +28,8 @@ pub struct Scope {
 /// The other end of a connection: an address, a network, a port, or an address with a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    network: Option<(IpAddr, u8)>,
-    port: Option<u16>,
+    pub(crate) network: Option<(IpAddr, u8)>,
+    pub(crate) port: Option<u16>,
 }
 
 /// The sockets that were found.
@@ -148,7 +148,7 @@ impl Scope {
     }
 
     /// Returns whether SSH is asked for by name or by its port.
-    fn names_ssh(&self) -> bool {
+    pub(crate) fn names_ssh(&self) -> bool {
         self.targets.iter().any(|target| match target {
             Target::Number(number) => *number == u32::from(SSH_PORT),
             Target::Name(name) => name.contains("ssh"),
@@ -185,7 +185,7 @@ impl Holders {
         for target in &scope.targets {
             if let Target::Cgroup(path) = target {
                 groups_below(
-                    &Path::new(CGROUPS).join(path.trim_start_matches('/')),
+                    &groups_root().join(path.trim_start_matches('/')),
                     &mut holders.groups,
                 );
             }
@@ -216,6 +216,16 @@ impl Holders {
         holders.namespaces = namespaces.into_values().collect();
         Ok(holders)
     }
+}
+
+/// Returns the folder of the control groups that sockets belong to: those of version 2.
+pub(crate) fn groups_root() -> PathBuf {
+    let is_v2 = |root: &&&str| Path::new(root).join("cgroup.controllers").exists();
+    GROUP_ROOTS
+        .iter()
+        .find(is_v2)
+        .unwrap_or(&GROUP_ROOTS[0])
+        .into()
 }
 
 /// Adds the ID of a control group and of all below it: their folders' inodes.
@@ -302,7 +312,8 @@ impl fmt::Display for Owner {
 }
 
 const SSH_PORT: u16 = 22;
-const CGROUPS: &str = "/sys/fs/cgroup";
+/// Where control groups of version 2 are mounted: by themselves, or beside those of version 1.
+const GROUP_ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 
 #[cfg(test)]
 mod tests {

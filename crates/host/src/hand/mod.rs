@@ -112,6 +112,17 @@ pub enum Did {
     Gone,
 }
 
+impl Did {
+    /// Reads `enum result` with the error of the kernel.
+    pub(crate) fn of(result: u32, error: i32) -> Self {
+        match result {
+            record::DIFFERS => Self::Differs,
+            record::REFUSED => Self::Refused(-error),
+            _ => Self::Set,
+        }
+    }
+}
+
 impl Hand {
     /// Loads the program.
     ///
@@ -195,11 +206,7 @@ impl Hand {
                     cookie: record.cookie,
                     before: record.before,
                     after: record.after,
-                    did: match record.result {
-                        record::DIFFERS => Did::Differs,
-                        record::REFUSED => Did::Refused(-record.error),
-                        _ => Did::Set,
-                    },
+                    did: Did::of(record.result, record.error),
                 });
             }
             if outcomes.len() >= changes.len() || meets_each_once() {
@@ -255,7 +262,7 @@ fn sweep(programs: &mut Ebpf) -> Option<&mut Iter> {
 }
 
 /// Returns the number that the option takes: a delayed ACK's bound is kept in ticks and taken in microseconds.
-fn argument(option: SocketOption, value: &Raw) -> u32 {
+pub(crate) fn argument(option: SocketOption, value: &Raw) -> u32 {
     match option {
         SocketOption::DelackMax => {
             let bound = tick().saturating_mul(value.number());

@@ -45,7 +45,7 @@ impl SocketOption {
 
     /// Returns the number that `bpf_setsockopt` takes.
     #[must_use]
-    pub(super) fn number(self) -> u32 {
+    pub(crate) fn number(self) -> u32 {
         match self {
             Self::Nodelay => 1,
             Self::DelackMax => 1003,

@@ -1,0 +1,282 @@
+/* The connections to come of `tinygram set --follow`: reports each that is opened, and sets its options at the next
+ * sample of its round-trip time after the journal has it. */
+#include "follow.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+static long (*bpf_sock_ops_cb_flags_set)(void *ctx, int flags) = (void *)59;
+
+/* The first fields of the kernel's own structure, which programs know by this layout. */
+struct bpf_sock_ops {
+	u32 op;
+	u32 args[4];
+	u32 family;
+	u32 addresses[10];
+	u32 ports[2];
+	u32 is_fullsock;
+	u32 snd_cwnd;
+	u32 srtt_us;
+	u32 bpf_sock_ops_cb_flags;
+	u32 numbers[20];
+	u64 bytes_received;
+	u64 bytes_acked;
+	struct sock *sk;
+};
+AT(struct bpf_sock_ops, bpf_sock_ops_cb_flags, 84);
+AT(struct bpf_sock_ops, sk, 184);
+
+enum {
+	ACTIVE_ESTABLISHED = 4,
+	PASSIVE_ESTABLISHED = 5,
+	RTT_SAMPLE = 12,
+	RTT_FLAG = 1 << 3,
+	SSH_PORT = 22,
+	DEEPEST_GROUP = 12,
+	MOST_RULES = 4096,
+	RING_OCTETS = 1 << 20,
+};
+
+struct {
+	NUMBER(type, 2 /* array */);
+	NUMBER(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct order_to_follow);
+} order SEC(".maps");
+
+struct {
+	NUMBER(type, MAP_TYPE_HASH);
+	NUMBER(max_entries, MOST_RULES);
+	TYPE(key, struct rule);
+	TYPE(value, u32);
+} rules SEC(".maps");
+
+/* Sockets that the journal has. */
+struct {
+	NUMBER(type, MAP_TYPE_HASH);
+	NUMBER(map_flags, MAP_NO_PREALLOC);
+	NUMBER(max_entries, 1 << 20);
+	TYPE(key, u64);
+	TYPE(value, u32);
+} approved SEC(".maps");
+
+/* What a socket had when it was reported. */
+struct reported {
+	union value values[MOST_SETTINGS];
+	u32 had_flag; /* another program's */
+};
+
+struct {
+	NUMBER(type, MAP_TYPE_SK_STORAGE);
+	NUMBER(map_flags, MAP_NO_PREALLOC);
+	TYPE(key, s32);
+	TYPE(value, struct reported);
+} reported SEC(".maps");
+
+struct {
+	NUMBER(type, MAP_TYPE_RINGBUF);
+	NUMBER(max_entries, RING_OCTETS);
+} events SEC(".maps");
+
+/* Connections that could not be reported. */
+struct {
+	NUMBER(type, MAP_TYPE_PERCPU_ARRAY);
+	NUMBER(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, u64);
+} unreported SEC(".maps");
+
+struct ends {
+	u32 netns;
+	u16 local_port;
+	u16 remote_port;
+	u32 remote[4];
+};
+
+INLINE void ends_of(struct tcp_sock *tp, struct ends *ends)
+{
+	struct sock_common *skc = (struct sock_common *)tp;
+
+	ends->netns = skc->skc_net.net->ns.inum;
+	ends->local_port = skc->skc_num;
+	ends->remote_port = __builtin_bswap16(skc->skc_dport);
+	if (skc->skc_family == AF_INET6) {
+		bpf_probe_read_kernel(ends->remote, 16, &skc->skc_v6_daddr);
+	} else {
+		ends->remote[2] = __builtin_bswap32(0xffff);
+		ends->remote[3] = skc->skc_daddr;
+	}
+}
+
+INLINE int has_rule(u32 netns, u16 kind, u16 port, const u32 *address, u64 group)
+{
+	struct rule rule = {};
+
+	rule.netns = netns;
+	rule.kind = kind;
+	rule.port = port;
+	rule.group = group;
+	if (address)
+		__builtin_memcpy(rule.address, address, 16);
+	return !!bpf_map_lookup_elem(&rules, &rule);
+}
+
+struct cgroup___levels {
+	s32 level;
+	struct cgroup *ancestors[DEEPEST_GROUP];
+} KERNEL;
+
+INLINE int has_group_rule(struct tcp_sock *tp)
+{
+	struct cgroup *group = ((struct sock___hand *)tp)->sk_cgrp_data.cgroup;
+	struct cgroup *above = 0;
+	int level;
+
+	if (!group)
+		return 0;
+	for (level = 0; level < DEEPEST_GROUP; level++) {
+		if (level > ((struct cgroup___levels *)group)->level)
+			break;
+		bpf_probe_read_kernel(&above, sizeof(above), &((struct cgroup___levels *)group)->ancestors[level]);
+		if (above) {
+			struct kernfs_node *kn = 0;
+			u64 id = 0;
+
+			bpf_probe_read_kernel(&kn, sizeof(kn), &above->kn);
+			bpf_probe_read_kernel(&id, sizeof(id), &kn->id);
+			if (has_rule(0, RULE_GROUP, 0, 0, id))
+				return 1;
+		}
+	}
+	return 0;
+}
+
+INLINE int is_peer(const struct order_to_follow *order, const struct ends *ends)
+{
+	int index, word;
+
+	if (!order->peer_count)
+		return 1;
+	for (index = 0; index < MOST_PEERS; index++) {
+		const struct peer *peer = &order->peers[index];
+		u32 differs = 0;
+
+		if (index >= order->peer_count)
+			break;
+		for (word = 0; word < 4; word++)
+			differs |= (ends->remote[word] & peer->mask[word]) ^ peer->address[word];
+		if (!differs && (!peer->port || peer->port == ends->remote_port))
+			return 1;
+	}
+	return 0;
+}
+
+INLINE int is_followed(const struct order_to_follow *order, struct tcp_sock *tp, const struct ends *ends)
+{
+	if (order->leaves_ssh && (ends->local_port == SSH_PORT || ends->remote_port == SSH_PORT))
+		return 0;
+	if (!is_peer(order, ends))
+		return 0;
+	return has_rule(ends->netns, RULE_LOCAL_PORT, ends->local_port, 0, 0)
+	    || has_rule(ends->netns, RULE_REMOTE_PORT, ends->remote_port, 0, 0)
+	    || has_rule(ends->netns, RULE_REMOTE, ends->remote_port, ends->remote, 0)
+	    || has_rule(ends->netns, RULE_NAMESPACE, 0, 0, 0)
+	    || has_group_rule(tp);
+}
+
+INLINE void not_reported(void)
+{
+	u32 zero = 0;
+	u64 *count = bpf_map_lookup_elem(&unreported, &zero);
+
+	if (count)
+		(*count)++;
+}
+
+INLINE void opened(struct bpf_sock_ops *ctx, struct sock *sk, const struct order_to_follow *order, struct tcp_sock *tp)
+{
+	struct ends ends = {};
+	struct follow_record *record;
+	struct reported *was;
+	int index;
+
+	ends_of(tp, &ends);
+	if (!is_followed(order, tp, &ends))
+		return;
+	was = bpf_sk_storage_get(&reported, sk, 0, STORAGE_CREATE);
+	record = was ? bpf_ringbuf_reserve(&events, sizeof(*record), 0) : 0;
+	if (!record) {
+		not_reported();
+		return;
+	}
+	__builtin_memset(record, 0, sizeof(*record));
+	record->cookie = bpf_get_socket_cookie(ctx);
+	record->netns = ends.netns;
+	record->event = FOLLOW_OPENED;
+	for (index = 0; index < MOST_SETTINGS; index++) {
+		if (index >= order->setting_count)
+			break;
+		read_value(tp, order->settings[index].option, &record->values[index]);
+		was->values[index] = record->values[index];
+	}
+	was->had_flag = ctx->bpf_sock_ops_cb_flags & RTT_FLAG;
+	bpf_ringbuf_submit(record, 0);
+	bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | RTT_FLAG);
+}
+
+INLINE void sampled(struct bpf_sock_ops *ctx, struct sock *sk, const struct order_to_follow *order, struct tcp_sock *tp)
+{
+	u64 cookie = bpf_get_socket_cookie(ctx);
+	struct reported *was = bpf_sk_storage_get(&reported, sk, 0, 0);
+	struct follow_record *record;
+	int index;
+
+	if (!was || !bpf_map_lookup_elem(&approved, &cookie))
+		return;
+	record = bpf_ringbuf_reserve(&events, sizeof(*record), 0);
+	if (!record)
+		return; /* at the next sample */
+	__builtin_memset(record, 0, sizeof(*record));
+	record->cookie = cookie;
+	record->netns = ((struct sock_common *)tp)->skc_net.net->ns.inum;
+	record->event = FOLLOW_DONE;
+	for (index = 0; index < MOST_SETTINGS; index++) {
+		const struct setting *setting = &order->settings[index];
+		long error;
+
+		if (index >= order->setting_count)
+			break;
+		read_value(tp, setting->option, &record->values[index]);
+		if (!equal(&record->values[index], &was->values[index])) {
+			record->results[index] = RESULT_DIFFERS;
+			continue;
+		}
+		error = set_value(ctx, setting->option, &setting->to, setting->argument);
+		record->errors[index] = error;
+		record->results[index] = error ? RESULT_REFUSED : RESULT_CHANGED;
+	}
+	bpf_ringbuf_submit(record, 0);
+	bpf_map_delete_elem(&approved, &cookie);
+	if (!was->had_flag)
+		bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags & ~RTT_FLAG);
+}
+
+SEC("sockops")
+int follow(struct bpf_sock_ops *ctx)
+{
+	struct order_to_follow *to_do;
+	struct tcp_sock *tp;
+	struct sock *sk = ctx->sk;
+	u32 zero = 0;
+
+	if (!sk || !(to_do = bpf_map_lookup_elem(&order, &zero)))
+		return 1;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 1;
+	switch (ctx->op) {
+	case ACTIVE_ESTABLISHED:
+	case PASSIVE_ESTABLISHED: opened(ctx, sk, to_do, tp); break;
+	case RTT_SAMPLE: sampled(ctx, sk, to_do, tp); break;
+	}
+	return 1;
+}

@@ -1,0 +1,70 @@
+/* What `follow.bpf.c` and `src/follow/record.rs` agree upon; both assert the same sizes and offsets. */
+#pragma once
+#include "values.h"
+
+enum {
+	MOST_SETTINGS = 4,
+	MOST_PEERS = 8,
+};
+
+/* Which connections are followed; what does not apply is 0. */
+enum rule_kind {
+	RULE_LOCAL_PORT = 1,   /* netns, port */
+	RULE_REMOTE_PORT = 2,  /* netns, port */
+	RULE_REMOTE = 3,       /* netns, port, address */
+	RULE_NAMESPACE = 4,    /* netns */
+	RULE_GROUP = 5,        /* group: a control group's ID, with those below it */
+};
+
+struct rule {
+	u32 netns;
+	u16 port;
+	u16 kind;
+	u8 address[16]; /* IPv4 as ::ffff:a.b.c.d */
+	u64 group;
+};
+
+struct setting {
+	union value to;
+	u32 option;
+	u32 argument; /* the number that the option takes, if it is not the one that is kept */
+};
+
+/* The other ends that are meant: those whose address and port, masked, are these. */
+struct peer {
+	u32 address[4];
+	u32 mask[4];
+	u16 port; /* 0: any */
+	u16 unused[3];
+};
+
+struct order_to_follow {
+	struct setting settings[MOST_SETTINGS];
+	struct peer peers[MOST_PEERS];
+	u32 setting_count;
+	u32 peer_count; /* 0: any */
+	u32 leaves_ssh;
+	u32 unused;
+};
+
+enum follow_event {
+	FOLLOW_OPENED = 1, /* `values` are those that it has */
+	FOLLOW_DONE = 2,   /* `values` are those that it had; `results` and `errors` hold */
+};
+
+struct follow_record {
+	u64 cookie;
+	u32 netns;
+	u32 event;
+	union value values[MOST_SETTINGS];
+	u32 results[MOST_SETTINGS]; /* enum result */
+	s32 errors[MOST_SETTINGS];
+};
+
+AT(struct rule, address, 8);
+_Static_assert(sizeof(struct rule) == 32, "rule");
+AT(struct order_to_follow, peers, 96);
+_Static_assert(sizeof(struct order_to_follow) == 432, "order_to_follow");
+AT(struct follow_record, values, 16);
+AT(struct follow_record, errors, 96);
+_Static_assert(sizeof(struct follow_record) == 112, "follow_record");

@@ -1,0 +1,234 @@
+//! Connections to come: reports each that is opened, and sets its options once the caller has written down what it had.
+//!
+//! A sockops program at the root of the control groups (`bpf/follow.bpf.c`) sees each connection when it is
+//! established. What [`Follow::approve`] is told is set at the connection's next sample of its round-trip time, if
+//! the values are still those that were reported. A connection that only receives has no such sample: for those the
+//! caller uses the [`Hand`](crate::hand::Hand).
+
+mod record;
+mod rules;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use aya::Ebpf;
+use aya::maps::{Array, HashMap, MapData, PerCpuArray, RingBuf};
+use aya::programs::{CgroupAttachMode, SockOps};
+
+use crate::hand::{Did, Outcome, Raw, Setting, SocketOption, argument};
+use crate::lacking::Lacking;
+use crate::programs::{Programs, missing};
+use crate::scope::groups_root;
+use record::{EventRecord, MOST_PEERS, MOST_SETTINGS, Order, PeerRecord, SettingRecord};
+pub use rules::{Rule, Rules};
+
+/// The attached program. Dropping it detaches it; what was set stays set.
+pub struct Follow {
+    events: RingBuf<MapData>,
+    approved: HashMap<MapData, u64, u32>,
+    unreported: PerCpuArray<MapData, u64>,
+    settings: Vec<Setting>,
+    _object: Ebpf,
+}
+
+/// What the program saw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A connection was opened.
+    Opened {
+        /// The socket.
+        cookie: u64,
+        /// The inode of its network namespace.
+        netns: u32,
+        /// What it has for each option that is to be set.
+        before: BTreeMap<SocketOption, Raw>,
+    },
+    /// The options of an approved connection were set, or not: an outcome for each.
+    Done {
+        /// The inode of its network namespace.
+        netns: u32,
+        /// The outcomes.
+        outcomes: Vec<(SocketOption, Outcome)>,
+    },
+}
+
+impl Follow {
+    /// Attaches the program.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the kernel or the privileges lack, in one line.
+    pub fn open(rules: &Rules, settings: &[Setting]) -> Result<Self, Lacking> {
+        if rules.peers.len() > MOST_PEERS {
+            return Err(Lacking::Other(format!(
+                "{} other ends: accepted are up to {MOST_PEERS} where connections to come are followed",
+                rules.peers.len()
+            )));
+        }
+        if rules.all.len() > MOST_RULES {
+            return Err(Lacking::Other(format!(
+                "{} services to follow: accepted are up to {MOST_RULES}",
+                rules.all.len()
+            )));
+        }
+        let mut programs = Programs::load(OBJECT)?;
+        let mut order: Array<MapData, Order> = programs.map("order")?;
+        let mut table: HashMap<MapData, record::RuleRecord, u32> = programs.map("rules")?;
+        order
+            .set(0, order_of(rules, settings), 0)
+            .map_err(|error| Lacking::of(&error))?;
+        for rule in &rules.all {
+            table
+                .insert(rule.record(), 1, 0)
+                .map_err(|error| Lacking::of(&error))?;
+        }
+        let root = groups_root();
+        let root = File::open(&root).map_err(|error| {
+            Lacking::Other(format!(
+                "following connections to come takes control groups of version 2; {}: {error}",
+                root.display()
+            ))
+        })?;
+        let program: &mut SockOps = programs
+            .object
+            .program_mut("follow")
+            .ok_or_else(|| missing("follow"))?
+            .try_into()
+            .map_err(|error| Lacking::of(&error))?;
+        program
+            .load()
+            // A link stands beside those of others in any mode.
+            .and_then(|()| program.attach(root, CgroupAttachMode::Single))
+            .map_err(|error| Lacking::of(&error))?;
+        Ok(Self {
+            events: programs.map("events")?,
+            approved: programs.map("approved")?,
+            unreported: programs.map("unreported")?,
+            settings: settings.to_vec(),
+            _object: programs.object,
+        })
+    }
+
+    /// Passes what happened since the last call to `each`. If nothing has, waits for at most `patience`.
+    pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Event)) {
+        let mut polled = libc::pollfd {
+            fd: self.events.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let patience_ms = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
+        // SAFETY: one entry, which outlives the call.
+        unsafe { libc::poll(&raw mut polled, 1, patience_ms) };
+        while let Some(octets) = self.events.next() {
+            if let Some(record) = EventRecord::read(&octets) {
+                each(event(&record, &self.settings));
+            }
+        }
+    }
+
+    /// Lets the program set this connection's options from now on.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the kernel refuses.
+    pub fn approve(&mut self, cookie: u64) -> io::Result<()> {
+        let inserted = self.approved.insert(cookie, 1, 0);
+        inserted.map_err(io::Error::other)
+    }
+
+    /// Takes an approval back; there may be none.
+    pub fn forget(&mut self, cookie: u64) {
+        let _ = self.approved.remove(&cookie);
+    }
+
+    /// Returns how many connections could not be reported since the start.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        let counts = self.unreported.get(&0, 0);
+        counts.map_or(0, |counts| counts.iter().sum())
+    }
+}
+
+fn order_of(rules: &Rules, settings: &[Setting]) -> Order {
+    let mut order = Order {
+        setting_count: u32::try_from(settings.len()).expect("an option each"),
+        peer_count: u32::try_from(rules.peers.len()).expect("a few"),
+        leaves_ssh: rules.leaves_ssh.into(),
+        ..Order::default()
+    };
+    for (slot, setting) in order.settings.iter_mut().zip(settings) {
+        *slot = SettingRecord {
+            to: setting.value,
+            option: setting.option.number(),
+            argument: argument(setting.option, &setting.value),
+        };
+    }
+    for (slot, peer) in order.peers.iter_mut().zip(&rules.peers) {
+        let (address, mask) = peer
+            .network
+            .map_or(([0; 16], [0; 16]), |(address, length)| {
+                let length = match address.is_ipv4() {
+                    true => u32::from(length.min(32)) + 96,
+                    false => u32::from(length.min(128)),
+                };
+                let mask = u128::MAX
+                    .checked_shl(128 - length)
+                    .unwrap_or(0)
+                    .to_be_bytes();
+                let mut octets = rules::octets(address);
+                for (octet, mask) in octets.iter_mut().zip(mask) {
+                    *octet &= mask;
+                }
+                (octets, mask)
+            });
+        *slot = PeerRecord {
+            address,
+            mask,
+            port: peer.port.unwrap_or(0),
+            unused: [0; 3],
+        };
+    }
+    order
+}
+
+fn event(record: &EventRecord, settings: &[Setting]) -> Event {
+    let (cookie, netns) = (record.cookie, record.netns);
+    let options = settings.iter().enumerate();
+    if record.event == record::OPENED {
+        let before = options.map(|(index, setting)| (setting.option, record.values[index]));
+        return Event::Opened {
+            cookie,
+            netns,
+            before: before.collect(),
+        };
+    }
+    let outcomes = options.map(|(index, setting)| {
+        let before = record.values[index];
+        let did = Did::of(record.results[index], record.errors[index]);
+        let outcome = Outcome {
+            cookie,
+            before,
+            after: if did == Did::Set {
+                setting.value
+            } else {
+                before
+            },
+            did,
+        };
+        (setting.option, outcome)
+    });
+    Event::Done {
+        netns,
+        outcomes: outcomes.collect(),
+    }
+}
+
+/// Each option at most once.
+const _: () = assert!(SocketOption::ALL.len() <= MOST_SETTINGS);
+/// `MOST_RULES` of `follow.bpf.c`.
+const MOST_RULES: usize = 4096;
+
+static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/follow.bpf.o");

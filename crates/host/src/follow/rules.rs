@@ -1,0 +1,140 @@
+//! Which connections to come are meant.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::MetadataExt;
+
+use super::record::RuleRecord;
+use crate::scope::{Found, Peer, Scope, groups_root};
+use crate::target::Target;
+
+/// A rule by which a new connection is followed. A network namespace is known by its inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rule {
+    /// The sockets with this local port: a server's.
+    LocalPort(u32, u16),
+    /// The sockets to this port of any address.
+    RemotePort(u32, u16),
+    /// The sockets to this address and port.
+    Remote(u32, SocketAddr),
+    /// Every socket of the namespace.
+    Namespace(u32),
+    /// The sockets that processes of this control group make, by its ID.
+    Group(u64),
+}
+
+/// The rules of a scope.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// A connection is followed if any of these means it.
+    pub all: BTreeSet<Rule>,
+    /// Only those with one of these at the other end, if there are any.
+    pub peers: Vec<Peer>,
+    /// Whether SSH's connections, those of port 22, are left alone.
+    pub leaves_ssh: bool,
+}
+
+impl Rules {
+    /// Returns the rules that mean what comes after `found`, which is what the scope meant at first. A process is
+    /// followed by the ports on which it listens, and by the other ends to which it is connected: which process
+    /// will make or accept a connection is not known when it is opened.
+    #[must_use]
+    pub fn of(scope: &Scope, found: &Found) -> Self {
+        let mut rules = Self {
+            all: BTreeSet::new(),
+            peers: scope.peers.clone(),
+            leaves_ssh: !scope.names_ssh(),
+        };
+        if scope.all {
+            let namespaces = found.namespaces.iter();
+            rules.all = namespaces
+                .map(|namespace| Rule::Namespace(namespace.inode))
+                .collect();
+            return rules;
+        }
+        let here = found.namespaces.iter().map(|namespace| namespace.inode);
+        let here: Vec<u32> = here.collect();
+        let mut ports = BTreeSet::new();
+        for target in &scope.targets {
+            match target {
+                Target::Number(number) => {
+                    let Ok(port) = u16::try_from(*number) else {
+                        continue;
+                    };
+                    ports.insert(port);
+                    for netns in &here {
+                        rules.all.insert(Rule::LocalPort(*netns, port));
+                        rules.all.insert(Rule::RemotePort(*netns, port));
+                    }
+                }
+                Target::Cgroup(path) => {
+                    let folder = groups_root().join(path.trim_start_matches('/'));
+                    if let Ok(about) = folder.metadata() {
+                        rules.all.insert(Rule::Group(about.ino()));
+                    }
+                }
+                Target::Name(_) => {}
+            }
+        }
+        let sockets = found.sockets.iter().map(|owned| &owned.socket);
+        for listener in sockets.clone().filter(|socket| socket.listens()) {
+            let rule = Rule::LocalPort(listener.netns, listener.local.port());
+            rules.all.insert(rule);
+        }
+        let has_process = scope
+            .targets
+            .iter()
+            .any(|target| !matches!(target, Target::Cgroup(_)));
+        for socket in sockets.filter(|socket| has_process && !socket.listens()) {
+            let serves = ports.contains(&socket.local.port())
+                || rules
+                    .all
+                    .contains(&Rule::LocalPort(socket.netns, socket.local.port()));
+            if !serves && !ports.contains(&socket.remote.port()) {
+                rules.all.insert(Rule::Remote(socket.netns, socket.remote));
+            }
+        }
+        rules
+    }
+}
+
+impl Rule {
+    pub(super) fn record(self) -> RuleRecord {
+        let mut record = RuleRecord::default();
+        match self {
+            Self::LocalPort(netns, port) => {
+                (record.kind, record.netns, record.port) = (1, netns, port);
+            }
+            Self::RemotePort(netns, port) => {
+                (record.kind, record.netns, record.port) = (2, netns, port);
+            }
+            Self::Remote(netns, end) => {
+                (record.kind, record.netns, record.port) = (3, netns, end.port());
+                record.address = octets(end.ip());
+            }
+            Self::Namespace(netns) => (record.kind, record.netns) = (4, netns),
+            Self::Group(id) => (record.kind, record.group) = (5, id),
+        }
+        record
+    }
+}
+
+impl std::fmt::Display for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::LocalPort(_, port) => write!(f, "from port {port} here"),
+            Self::RemotePort(_, port) => write!(f, "to port {port}"),
+            Self::Remote(_, end) => write!(f, "to {end}"),
+            Self::Namespace(_) => f.write_str("of this network namespace"),
+            Self::Group(_) => f.write_str("of the control group"),
+        }
+    }
+}
+
+/// Returns an address as the kernel has it in IPv6: IPv4 as `::ffff:a.b.c.d`.
+pub(super) fn octets(address: IpAddr) -> [u8; 16] {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    }
+}

@@ -1,0 +1,165 @@
+//! Connections to come are reported, and set once they are approved.
+#![cfg(target_os = "linux")]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use tinygram_host::follow::{Event, Follow, Rule, Rules};
+use tinygram_host::hand::{Did, Raw, Setting, SocketOption};
+use tinygram_host::lacking::Lacking;
+use tinygram_host::namespace::Namespace;
+
+fn open(rules: &Rules) -> Option<Follow> {
+    let nodelay = Setting::parse("nodelay=on").unwrap();
+    match Follow::open(rules, &[nodelay]) {
+        Ok(follow) => Some(follow),
+        Err(lacking @ Lacking::Other(_)) => panic!("{lacking}"),
+        Err(lacking) => {
+            eprintln!("skipped: {lacking}");
+            None
+        }
+    }
+}
+
+fn rules_for(port: u16) -> Rules {
+    let netns = Namespace::own().unwrap().inode;
+    Rules {
+        all: [Rule::LocalPort(netns, port)].into(),
+        peers: Vec::new(),
+        leaves_ssh: true,
+    }
+}
+
+/// Returns the first event that `pick` takes, within two seconds.
+#[expect(clippy::disallowed_methods, reason = "the kernel works in real time")]
+fn next<T>(follow: &mut Follow, mut pick: impl FnMut(Event) -> Option<T>) -> Option<T> {
+    let begun = Instant::now();
+    let mut picked = None;
+    while picked.is_none() && begun.elapsed() < Duration::from_secs(2) {
+        follow.poll(Duration::from_millis(20), |event| {
+            if picked.is_none() {
+                picked = pick(event);
+            }
+        });
+    }
+    picked
+}
+
+fn opened(follow: &mut Follow) -> Option<u64> {
+    next(follow, |event| match event {
+        Event::Opened { cookie, before, .. } => {
+            assert_eq!(before[&SocketOption::Nodelay], Raw::of(0));
+            Some(cookie)
+        }
+        Event::Done { .. } => None,
+    })
+}
+
+fn exchange(one: &mut TcpStream, other: &mut TcpStream) {
+    for _ in 0..3 {
+        one.write_all(b"x").unwrap();
+        other.read_exact(&mut [0]).unwrap();
+        other.write_all(b"y").unwrap();
+        one.read_exact(&mut [0]).unwrap();
+    }
+}
+
+fn did(follow: &mut Follow) -> Option<Did> {
+    next(follow, |event| match event {
+        Event::Done { outcomes, .. } => Some(outcomes[0].1.did),
+        Event::Opened { .. } => None,
+    })
+}
+
+#[test]
+fn a_connection_is_set_only_after_it_is_approved() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let Some(mut follow) = open(&rules_for(port)) else {
+        return;
+    };
+    let other_listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let _other = TcpStream::connect(other_listener.local_addr().unwrap()).unwrap();
+    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let mut server = listener.accept().unwrap().0;
+    let cookie = opened(&mut follow).expect("the server's end is reported");
+    assert_eq!(opened(&mut follow), None, "nobody else's is");
+    exchange(&mut client, &mut server);
+    assert!(!server.nodelay().unwrap(), "nobody has approved it");
+    follow.approve(cookie).unwrap();
+    exchange(&mut client, &mut server);
+    assert_eq!(did(&mut follow), Some(Did::Set));
+    assert!(server.nodelay().unwrap());
+    assert!(!client.nodelay().unwrap());
+    assert_eq!(follow.lost(), 0);
+}
+
+#[test]
+fn what_the_program_has_set_meanwhile_is_left_alone() {
+    let listener = TcpListener::bind("[::1]:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let Some(mut follow) = open(&rules_for(port)) else {
+        return;
+    };
+    let mut client = TcpStream::connect(("::1", port)).unwrap();
+    let mut server = listener.accept().unwrap().0;
+    let cookie = opened(&mut follow).expect("reported");
+    server.set_nodelay(true).unwrap();
+    follow.approve(cookie).unwrap();
+    exchange(&mut client, &mut server);
+    assert_eq!(did(&mut follow), Some(Did::Differs));
+}
+
+#[test]
+fn peers_and_control_groups_narrow() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let peer = |text: &str| tinygram_host::scope::Peer::parse(text).unwrap();
+    let netns = Namespace::own().unwrap().inode;
+    for (peers, all, is_followed) in [
+        (
+            vec![peer("127.0.0.0/8")],
+            [Rule::RemotePort(netns, port)],
+            true,
+        ),
+        (
+            vec![peer("10.0.0.0/8"), peer("127.0.0.1")],
+            [Rule::RemotePort(netns, port)],
+            true,
+        ),
+        (
+            vec![peer("10.0.0.0/8")],
+            [Rule::RemotePort(netns, port)],
+            false,
+        ),
+        (vec![peer("::1")], [Rule::RemotePort(netns, port)], false),
+        (
+            vec![peer(&format!(":{port}"))],
+            [Rule::Namespace(netns)],
+            true,
+        ),
+        (vec![], [Rule::Group(1)], port != 22),
+        (vec![], [Rule::Group(u64::MAX)], false),
+        (
+            vec![],
+            [Rule::Remote(netns, listener.local_addr().unwrap())],
+            true,
+        ),
+        (vec![], [Rule::Namespace(netns + 1)], false),
+    ] {
+        let said = format!("{peers:?} {all:?}");
+        let rules = Rules {
+            all: all.into(),
+            peers,
+            leaves_ssh: true,
+        };
+        let Some(mut follow) = open(&rules) else {
+            return;
+        };
+        let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let _server = listener.accept().unwrap();
+        assert_eq!(opened(&mut follow).is_some(), is_followed, "{said}");
+        drop(client);
+    }
+}
