@@ -1,10 +1,13 @@
 //! The folder of the journal: nobody else's, and no link.
 
 use std::fs::File;
+use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, mkdir, open, openat};
+use rustix::fs::{
+    FileType, FlockOperation, Mode, OFlags, flock, fstat, fsync, mkdir, open, openat, renameat,
+};
 
 use super::{JournalError, refused};
 
@@ -47,18 +50,49 @@ impl Folder {
         Ok(file.into())
     }
 
-    /// Waits until no other process has the journal, and returns the lock.
-    pub(super) fn locked(&self) -> Result<File, JournalError> {
-        let lock = self.file("lock")?;
+    /// Waits until no other process has the lock, and takes it.
+    pub(super) fn lock(&self, lock: &File) -> Result<(), JournalError> {
         loop {
-            match flock(&lock, FlockOperation::LockExclusive) {
-                Ok(()) => return Ok(lock),
+            match flock(lock, FlockOperation::LockExclusive) {
+                Ok(()) => return Ok(()),
                 Err(rustix::io::Errno::INTR) => {}
-                Err(error) => {
-                    return Err(refused(&self.path("lock"), "locking", error.into()));
-                }
+                Err(error) => return Err(self.not_locked(error)),
             }
         }
+    }
+
+    /// Gives the lock back.
+    pub(super) fn unlock(&self, lock: &File) -> Result<(), JournalError> {
+        flock(lock, FlockOperation::Unlock).map_err(|error| self.not_locked(error))
+    }
+
+    fn not_locked(&self, error: rustix::io::Errno) -> JournalError {
+        refused(&self.path(super::LOCK), "locking", error.into())
+    }
+
+    /// Writes a file anew, or leaves it as it is, and returns it.
+    pub(super) fn replace(&self, name: &str, octets: &[u8]) -> Result<File, JournalError> {
+        let path = self.path(name);
+        let new = format!("{name}.new");
+        let mut file = self.file(&new)?;
+        file.set_len(0)
+            .and_then(|()| file.write_all(octets))
+            .and_then(|()| file.sync_all())
+            .map_err(|error| refused(&path, "writing it anew", error))?;
+        renameat(&self.descriptor, &new, &self.descriptor, name)
+            .and_then(|()| fsync(&self.descriptor))
+            .map_err(|error| refused(&path, "writing it anew", error.into()))?;
+        Ok(file)
+    }
+
+    /// Returns whether both are the same file.
+    pub(super) fn is_same(&self, one: &File, other: &File) -> Result<bool, JournalError> {
+        let about = |file: &File| {
+            let about =
+                fstat(file).map_err(|error| refused(&self.path, "looking at", error.into()))?;
+            Ok::<_, JournalError>((about.st_dev, about.st_ino))
+        };
+        Ok(about(one)? == about(other)?)
     }
 
     /// Checks that only this user can have written to it.

@@ -9,25 +9,38 @@ mod record;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tinygram_host::hand::{Raw, SocketOption};
 use tinygram_host::start::started;
 
+use folder::Folder;
 use record::Record;
 pub use record::{About, Who};
 
 /// The journal, locked against other processes while this value lives.
 pub struct Journal {
+    folder: Folder,
     file: File,
+    /// How many octets and lines of the file were read: all of them that are whole.
+    read: u64,
+    lines: usize,
+    /// How long the file was when it was last written anew.
+    least: u64,
     changes: BTreeMap<u64, Entry>,
     /// The highest number that a change has had: none has it again.
     last: u64,
     damage: Vec<String>,
     boot: String,
-    _lock: File,
+    lock: File,
+}
+
+/// The journal, left to other processes for a while.
+pub struct Paused {
+    /// Without its lock: the file of the lock is open, and nobody has it through this process.
+    journal: Journal,
 }
 
 /// A change that is in force.
@@ -70,58 +83,102 @@ impl Journal {
     ///
     /// Returns what the system refuses, and whether anybody else could have written to it.
     pub fn open(folder: &Path) -> Result<Self, JournalError> {
-        let folder = folder::Folder::open(folder)?;
-        let lock = folder.locked()?;
-        let mut file = folder.file(FILE)?;
-        let path = folder.path(FILE);
-        let mut octets = Vec::new();
-        file.read_to_end(&mut octets)
-            .map_err(|error| refused(&path, "reading", error))?;
+        let folder = Folder::open(folder)?;
+        let lock = folder.file(LOCK)?;
+        folder.lock(&lock)?;
+        let file = folder.file(FILE)?;
         let mut journal = Self {
+            folder,
             file,
+            read: 0,
+            lines: 0,
+            least: 0,
             changes: BTreeMap::new(),
             last: 0,
             damage: Vec::new(),
             boot: boot(),
-            _lock: lock,
+            lock,
         };
-        let whole = journal.read(&octets, &path);
-        if whole < octets.len() {
-            // What is appended next must not continue a torn line.
-            let cut = journal.file.set_len(whole as u64);
-            cut.map_err(|error| refused(&path, "dropping its torn last line", error))?;
-        }
-        if whole > LARGE && journal.in_force().next().is_none() {
-            let emptied = journal.file.set_len(0);
-            emptied.map_err(|error| refused(&path, "emptying it", error))?;
-            journal.changes.clear();
-            journal.undone(journal.last)?;
-        }
+        journal.read_on()?;
+        journal.compact()?;
         Ok(journal)
     }
 
-    /// Takes in all lines, and returns how many octets are whole lines.
-    fn read(&mut self, octets: &[u8], path: &Path) -> usize {
+    /// Writes a long file anew, with what is in force.
+    fn compact(&mut self) -> Result<(), JournalError> {
+        if self.read <= LARGE.max(2 * self.least) {
+            return Ok(());
+        }
+        let in_force: BTreeMap<u64, Entry> = self
+            .in_force()
+            .map(|(id, entry)| (id, entry.clone()))
+            .collect();
+        // No number is given twice.
+        let mut records = vec![Record::Undone {
+            id: self.last,
+            at: now_s(),
+        }];
+        for (id, Entry { about, sockets }) in in_force.clone() {
+            records.push(Record::Begin { id, about });
+            let before = sockets.into_iter().collect();
+            records.push(Record::Sockets { id, before });
+        }
+        let octets: Vec<u8> = records.iter().flat_map(record::encode).collect();
+        self.file = self.folder.replace(FILE, &octets)?;
+        self.changes = in_force;
+        (self.read, self.lines) = (octets.len() as u64, records.len());
+        self.least = self.read;
+        Ok(())
+    }
+
+    /// Leaves the journal to other processes.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses.
+    pub fn pause(mut self) -> Result<Paused, JournalError> {
+        self.compact()?;
+        self.folder.unlock(&self.lock)?;
+        Ok(Paused { journal: self })
+    }
+
+    /// Takes in what the file has beyond what was read.
+    fn read_on(&mut self) -> Result<(), JournalError> {
+        let path = self.folder.path(FILE);
+        let mut octets = Vec::new();
+        self.file
+            .seek(SeekFrom::Start(self.read))
+            .and_then(|_| self.file.read_to_end(&mut octets))
+            .map_err(|error| refused(&path, "reading", error))?;
         let whole = octets.iter().rposition(|octet| *octet == b'\n');
         let whole = whole.map_or(0, |at| at + 1);
+        let lines: Vec<_> = octets[..whole]
+            .split_inclusive(|octet| *octet == b'\n')
+            .collect();
+        for line in &lines {
+            self.lines += 1;
+            let line = &line[..line.len() - 1];
+            match record::decode(line) {
+                Some(record) => self.take_in(record),
+                None if line.is_empty() => {}
+                None => self.damage.push(format!(
+                    "the journal {}: line {} is damaged; what it says is not put back",
+                    path.display(),
+                    self.lines
+                )),
+            }
+        }
+        self.read += whole as u64;
         if whole < octets.len() {
             self.damage.push(format!(
                 "the journal {}: its last line is torn and was dropped; the change that it announced was not made",
                 path.display()
             ));
+            // What is appended next must not continue a torn line.
+            let cut = self.file.set_len(self.read);
+            cut.map_err(|error| refused(&path, "dropping its torn last line", error))?;
         }
-        let lines = octets[..whole].split(|octet| *octet == b'\n');
-        for (index, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
-            match record::decode(line) {
-                Some(record) => self.take_in(record),
-                None => self.damage.push(format!(
-                    "the journal {}: line {} is damaged; what it says is not put back",
-                    path.display(),
-                    index + 1
-                )),
-            }
-        }
-        whole
+        Ok(())
     }
 
     fn take_in(&mut self, record: Record) {
@@ -213,7 +270,7 @@ impl Journal {
         self.append(Record::Sockets { id, before })
     }
 
-    /// Says that these sockets were not changed after all: their values are not ours.
+    /// Says that these sockets are not of this change: they were announced and not changed, or are closed.
     ///
     /// # Errors
     ///
@@ -268,12 +325,36 @@ impl Journal {
 
     /// Writes a line through to the disk.
     fn append(&mut self, record: Record) -> Result<(), JournalError> {
-        let written = self.file.write_all(&record::encode(&record));
+        let line = record::encode(&record);
+        let written = self.file.write_all(&line);
         written
             .and_then(|()| self.file.sync_data())
-            .map_err(|error| refused(Path::new(FILE), "writing", error))?;
+            .map_err(|error| refused(&self.folder.path(FILE), "writing", error))?;
+        self.read += line.len() as u64;
+        self.lines += 1;
         self.take_in(record);
         Ok(())
+    }
+}
+
+impl Paused {
+    /// Waits until no other process has the journal, and takes in what they wrote.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses.
+    pub fn resume(self) -> Result<Journal, JournalError> {
+        let mut journal = self.journal;
+        journal.folder.lock(&journal.lock)?;
+        let file = journal.folder.file(FILE)?;
+        if !journal.folder.is_same(&file, &journal.file)? {
+            // Another process has written it anew.
+            journal.file = file;
+            (journal.read, journal.lines, journal.least) = (0, 0, 0);
+            journal.changes.clear();
+        }
+        journal.read_on()?;
+        Ok(journal)
     }
 }
 
@@ -311,8 +392,9 @@ fn now_s() -> u64 {
 }
 
 const FILE: &str = "journal";
-/// A journal that is longer, and has nothing in force, is emptied.
-const LARGE: usize = 1 << 20;
+const LOCK: &str = "lock";
+/// A journal that is longer, and twice as long as it was when it was last written anew, is written anew.
+const LARGE: u64 = 1 << 20;
 
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,7 @@ pub(super) enum Record {
     Sockets { id: u64, before: Vec<(u64, Raw)> },
     /// A change that was undone leaves a socket to a later one, with the value that it had at first.
     Handed { to: u64, before: Vec<(u64, Raw)> },
-    /// These sockets were announced and not changed.
+    /// These sockets are not of the change: they were announced and not changed, or are closed.
     Unchanged { id: u64, sockets: Vec<u64> },
     /// The change was undone.
     Undone { id: u64, at: u64 },

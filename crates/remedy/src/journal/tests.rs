@@ -52,6 +52,46 @@ fn a_change_is_in_force_until_it_is_undone() {
     assert_eq!(Journal::open(&folder).unwrap().in_force().count(), 0);
 }
 
+#[test]
+fn a_paused_journal_takes_in_what_others_wrote() {
+    let (_above, folder) = folder();
+    let mut journal = Journal::open(&folder).unwrap();
+    let first = changed(&mut journal, &[(1, 0)]);
+    let paused = journal.pause().unwrap();
+    let mut other = Journal::open(&folder).unwrap();
+    let second = changed(&mut other, &[(1, 1)]);
+    drop(other);
+    let mut journal = paused.resume().unwrap();
+    assert_eq!(journal.in_force().count(), 2);
+    assert!(journal.release(first).unwrap().is_empty());
+    assert_eq!(journal.release(second).unwrap(), [(1, Raw::of(0))]);
+    for id in [first, second] {
+        journal.undone(id).unwrap();
+    }
+}
+
+#[test]
+fn a_long_journal_is_written_anew_with_what_is_in_force() {
+    let (_above, folder) = folder();
+    let mut journal = Journal::open(&folder).unwrap();
+    let kept = changed(&mut journal, &[(1, 0)]);
+    let paused = journal.pause().unwrap();
+    let mut other = Journal::open(&folder).unwrap();
+    let many: Vec<_> = (2..40_000).map(|cookie| (cookie, 0)).collect();
+    let undone = changed(&mut other, &many);
+    other.unchanged(undone, (2..39_999).collect()).unwrap();
+    other.pause().unwrap();
+    let length = fs::metadata(folder.join(FILE)).unwrap().len();
+    assert!(length < 1000, "{length}");
+
+    let mut journal = paused.resume().unwrap();
+    assert!(journal.damage().is_empty(), "{:?}", journal.damage());
+    assert_eq!(journal.release(kept).unwrap(), [(1, Raw::of(0))]);
+    assert_eq!(journal.release(undone).unwrap(), [(39_999, Raw::of(0))]);
+    let next = changed(&mut journal, &[(3, 0)]);
+    assert!(next > undone, "no number is given twice");
+}
+
 /// Its program set the value itself between the listing and the sweep.
 #[test]
 fn what_was_not_changed_is_not_put_back() {
