@@ -1,15 +1,17 @@
 //! `tinygram set` on sockets of this process, with a journal of its own.
 #![cfg(target_os = "linux")]
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 struct Sockets {
     client: TcpStream,
     server: TcpStream,
+    listener: TcpListener,
     port: u16,
     journal: tempfile::TempDir,
 }
@@ -22,6 +24,7 @@ impl Sockets {
         Self {
             client,
             server: listener.accept().unwrap().0,
+            listener,
             port,
             journal: tempfile::tempdir().unwrap(),
         }
@@ -174,6 +177,151 @@ fn what_a_killed_process_left_is_offered_and_put_back() {
     assert!(undone.contains("Change 1: 2 put back"), "{undone}");
     assert_eq!(sockets.nodelay(), [false, false]);
     assert_eq!(other.nodelay(), [false, false]);
+}
+
+/// A connection that is opened while `set --follow` runs.
+struct Later {
+    client: TcpStream,
+    server: TcpStream,
+}
+
+impl Later {
+    fn open(sockets: &Sockets) -> Self {
+        let client = TcpStream::connect(("127.0.0.1", sockets.port)).unwrap();
+        let server = sockets.listener.accept().unwrap().0;
+        Self { client, server }
+    }
+
+    /// Talks until both ends have NODELAY.
+    #[expect(clippy::disallowed_methods, reason = "the kernel works in real time")]
+    fn talk_until_set(&mut self) {
+        let begun = Instant::now();
+        while !(self.client.nodelay().unwrap() && self.server.nodelay().unwrap()) {
+            assert!(
+                begun.elapsed() < Duration::from_secs(20),
+                "it was never set"
+            );
+            self.client.write_all(b"x").unwrap();
+            self.server.read_exact(&mut [0]).unwrap();
+            self.server.write_all(b"y").unwrap();
+            self.client.read_exact(&mut [0]).unwrap();
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn nodelay(&self) -> [bool; 2] {
+        [&self.client, &self.server].map(|end| end.nodelay().unwrap())
+    }
+}
+
+/// Begins to follow the port, and returns once it does.
+fn following(sockets: &Sockets) -> std::process::Child {
+    let mut command = sockets.command(&["PORT", "nodelay=on", "--follow"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    while !lines
+        .next()
+        .unwrap()
+        .unwrap()
+        .contains("Put back at Ctrl-C")
+    {}
+    std::thread::spawn(move || lines.for_each(drop));
+    assert_eq!(sockets.nodelay(), [true, true]);
+    child
+}
+
+#[test]
+fn connections_to_come_are_followed_and_put_back() {
+    if !may_set() {
+        return;
+    }
+    let sockets = Sockets::open();
+    let mut child = following(&sockets);
+    let mut one = Later::open(&sockets);
+    one.talk_until_set();
+    let mut other = Later::open(&sockets);
+    other.talk_until_set();
+    // The program has the last word.
+    other.server.set_nodelay(false).unwrap();
+    let listed = said(&sockets.set(&["--list"]));
+    assert!(listed.contains("nodelay=on on 4 sockets"), "{listed}");
+    // SAFETY: a process of this test's.
+    unsafe { libc::kill(child.id().cast_signed(), libc::SIGTERM) };
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(sockets.nodelay(), [false, false]);
+    assert_eq!(one.nodelay(), [false, false]);
+    assert_eq!(other.nodelay(), [false, false]);
+    let after = Later::open(&sockets);
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(after.nodelay(), [false, false], "nobody follows any more");
+}
+
+#[test]
+fn a_connection_that_only_receives_is_set_too() {
+    if !may_set() {
+        return;
+    }
+    let sockets = Sockets::open();
+    let mut child = following(&sockets);
+    let mut quiet = Later::open(&sockets);
+    for _ in 0..500 {
+        quiet.server.write_all(b"x").unwrap();
+        quiet.client.read_exact(&mut [0]).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        if quiet.nodelay() == [true, true] {
+            break;
+        }
+    }
+    assert_eq!(quiet.nodelay(), [true, true]);
+    // SAFETY: a process of this test's.
+    unsafe { libc::kill(child.id().cast_signed(), libc::SIGTERM) };
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(quiet.nodelay(), [false, false]);
+}
+
+#[test]
+fn what_a_killed_follower_left_is_put_back() {
+    if !may_set() {
+        return;
+    }
+    let sockets = Sockets::open();
+    let mut child = following(&sockets);
+    let mut later = Later::open(&sockets);
+    later.talk_until_set();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mut after = Later::open(&sockets);
+    let undone = said(&sockets.set(&["--undo"]));
+    assert!(undone.contains("Change 2: 2 put back"), "{undone}");
+    assert_eq!(sockets.nodelay(), [false, false]);
+    assert_eq!(later.nodelay(), [false, false]);
+    after.client.write_all(b"x").unwrap();
+    after.server.read_exact(&mut [0]).unwrap();
+    assert_eq!(after.nodelay(), [false, false]);
+}
+
+/// A server without connections has connections to come.
+#[test]
+fn a_dry_run_says_what_it_would_follow() {
+    if !may_set() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let output = Command::new(env!("CARGO_BIN_EXE_tinygram"))
+        .args([
+            "set",
+            &port.to_string(),
+            "nodelay=on",
+            "--follow",
+            "--dry-run",
+        ])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let said = said(&output);
+    let rule = format!("from port {port} here");
+    assert!(said.contains(&rule), "{said}");
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! Finds the sockets, changes them, and puts them back.
 
+use std::time::{Duration, Instant};
+
+use tinygram_host::follow::Rules;
 use tinygram_host::hand::Hand;
 use tinygram_host::scope::Found;
 use tinygram_remedy::apply::{self, Applied, ApplyError, Undone, Why};
+use tinygram_remedy::follow::Follower;
 use tinygram_remedy::journal::{Journal, JournalError};
 
 use super::Args;
@@ -16,24 +20,43 @@ use crate::terminal::{print_text, remark};
 pub(super) fn set(plan: &Set, args: &Args) -> Result<Done, Failure> {
     let mut hand = hand::open()?;
     let mut found = plan.scope.find(&mut hand).map_err(walking)?;
+    let rules = plan.follows.then(|| Rules::of(&plan.scope, &found));
     found.sockets.retain(|owned| !owned.socket.listens());
-    if found.sockets.is_empty() {
+    if found.sockets.is_empty() && rules.as_ref().is_none_or(|rules| rules.all.is_empty()) {
         remark(&format!("tinygram set: {}", show::nothing(plan, &found)));
         return Ok(Done::Found);
     }
     if plan.is_dry {
-        print_text(&show::would(plan, &found, args.json))?;
+        print_text(&show::would(plan, &found, rules.as_ref(), args.json))?;
         return Ok(Done::Well);
     }
-    if plan.lasting.is_some() {
+    if plan.is_temporary() {
         // From here on Ctrl-C puts back what was set.
         stop::listen()?;
     }
+    // Begun before the sweep, so that no connection comes between.
+    let follower = rules
+        .as_ref()
+        .map(|rules| follower(plan, rules, args))
+        .transpose()?;
     let applied = apply(&mut hand, plan, &found, args)?;
-    let shown = print_text(&show::did(plan, &found, &applied, args.json));
-    if let Some(length) = plan.lasting {
+    let shown = print_text(&show::did(
+        plan,
+        &found,
+        rules.as_ref(),
+        &applied,
+        args.json,
+    ));
+    let mut ids: Vec<u64> = applied.iter().flat_map(|done| done.ids.clone()).collect();
+    if let Some(mut follower) = follower {
+        let followed = follow(&mut hand, &mut follower, plan.lasting);
+        let (others, what) = follower.close().map_err(failed)?;
+        ids.extend(others);
+        remark(&format!("tinygram set: {}", show::followed(&what)));
+        put_back(&mut hand, &ids, args)?;
+        followed?;
+    } else if let Some(length) = plan.lasting {
         stop::wait(length);
-        let ids: Vec<u64> = applied.iter().flat_map(|done| done.ids.clone()).collect();
         put_back(&mut hand, &ids, args)?;
     }
     shown?;
@@ -47,12 +70,34 @@ fn apply(hand: &mut Hand, plan: &Set, found: &Found, args: &Args) -> Result<Vec<
     remind(&journal);
     let why = Why {
         command: &plan.command,
-        is_temporary: plan.lasting.is_some(),
+        is_temporary: plan.is_temporary(),
     };
     let settings = plan.settings.iter();
     settings
         .map(|setting| apply::set(hand, &mut journal, found, setting, why).map_err(failed))
         .collect()
+}
+
+fn follower(plan: &Set, rules: &Rules, args: &Args) -> Result<Follower, Failure> {
+    let paused = open(args)?
+        .pause()
+        .map_err(|error| journal_failed(&error))?;
+    Follower::open(rules, &plan.settings, paused, &plan.command)
+        .map_err(|lacking| hand::refused(&lacking))
+}
+
+/// Gives connections to come the settings until it is over.
+#[expect(clippy::disallowed_methods, reason = "what is waited for is real time")]
+fn follow(
+    hand: &mut Hand,
+    follower: &mut Follower,
+    lasting: Option<Duration>,
+) -> Result<(), Failure> {
+    let begun = Instant::now();
+    while !stop::is_asked() && lasting.is_none_or(|length| begun.elapsed() < length) {
+        follower.step(hand, BREATH).map_err(failed)?;
+    }
+    Ok(())
 }
 
 pub(super) fn undo(number: Option<u64>, args: &Args) -> Result<Done, Failure> {
@@ -135,3 +180,5 @@ fn failed(error: ApplyError) -> Failure {
 fn journal_failed(error: &JournalError) -> Failure {
     Failure::Input(format!("{error}; nothing was changed"))
 }
+
+const BREATH: Duration = Duration::from_millis(50);

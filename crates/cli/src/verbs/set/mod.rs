@@ -37,16 +37,20 @@ pub(crate) struct Args {
     #[arg(long = "for", value_name = "LENGTH", value_parser = span)]
     lasting: Option<Duration>,
 
+    /// Connections to come, too, until Ctrl-C (or --for); then everything is put back
+    #[arg(long)]
+    follow: bool,
+
     /// Find the sockets and change nothing
     #[arg(long)]
     dry_run: bool,
 
     /// Put back a change by its number, or every change that no running process has
-    #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["words", "peer", "all", "lasting", "dry_run", "list"])]
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["words", "peer", "all", "lasting", "follow", "dry_run", "list"])]
     undo: Option<Option<u64>>,
 
     /// Show the changes that are in force
-    #[arg(long, conflicts_with_all = ["words", "peer", "all", "lasting", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["words", "peer", "all", "lasting", "follow", "dry_run"])]
     list: bool,
 
     /// One JSON document
@@ -75,6 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
 const EXAMPLES: &str = "Examples:
   tinygram set mosquitto nodelay=on         every connection of a broker, now
   tinygram set 6379 delack-max=8ms --for 10m
+  tinygram set nginx nodelay=on --follow    connections to come, too, until Ctrl-C
   tinygram set my.service nodelay=on --peer 10.0.0.0/8 --dry-run
   tinygram set --list
   tinygram set --undo";

@@ -20,6 +20,8 @@ pub(super) struct Set {
     pub(super) scope: Scope,
     pub(super) settings: Vec<Setting>,
     pub(super) lasting: Option<Duration>,
+    /// Whether connections to come are meant, too.
+    pub(super) follows: bool,
     pub(super) is_dry: bool,
     /// The command, as the journal has it.
     pub(super) command: String,
@@ -72,9 +74,17 @@ impl Plan {
             },
             settings,
             lasting: args.lasting,
+            follows: args.follow,
             is_dry: args.dry_run,
             command: command(),
         }))
+    }
+}
+
+impl Set {
+    /// Returns whether this process puts back what it sets.
+    pub(super) fn is_temporary(&self) -> bool {
+        self.follows || self.lasting.is_some()
     }
 }
 

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
+use tinygram_host::follow::Rules;
 use tinygram_host::hand::Setting;
 use tinygram_host::scope::{Found, LeftOut};
 use tinygram_remedy::apply::{Applied, Undone};
+use tinygram_remedy::follow::Followed;
 use tinygram_remedy::journal::{Entry, Journal};
 use tinygram_report::{Document, json};
 
@@ -28,7 +30,7 @@ pub(super) fn nothing(plan: &Set, found: &Found) -> String {
     )
 }
 
-pub(super) fn would(plan: &Set, found: &Found, as_json: bool) -> String {
+pub(super) fn would(plan: &Set, found: &Found, rules: Option<&Rules>, as_json: bool) -> String {
     if as_json {
         return json(&Document {
             schema: "tinygram.set/1",
@@ -37,6 +39,7 @@ pub(super) fn would(plan: &Set, found: &Found, as_json: bool) -> String {
                 sockets: found.sockets.len(),
                 programs: programs(found),
                 left_out: found.left_out.into(),
+                follows: rules.map(rule_names),
             },
         });
     }
@@ -52,11 +55,17 @@ pub(super) fn would(plan: &Set, found: &Found, as_json: bool) -> String {
             found.sockets.len() - already
         );
     }
-    text + "Nothing was changed (--dry-run).\n"
+    text + &to_come(rules) + "Nothing was changed (--dry-run).\n"
 }
 
 /// Says what was found, what was changed, and what could not be.
-pub(super) fn did(plan: &Set, found: &Found, applied: &[Applied], as_json: bool) -> String {
+pub(super) fn did(
+    plan: &Set,
+    found: &Found,
+    rules: Option<&Rules>,
+    applied: &[Applied],
+    as_json: bool,
+) -> String {
     if as_json {
         let settings = plan.settings.iter().zip(applied);
         return json(&Document {
@@ -66,6 +75,7 @@ pub(super) fn did(plan: &Set, found: &Found, applied: &[Applied], as_json: bool)
                 sockets: found.sockets.len(),
                 programs: programs(found),
                 left_out: found.left_out.into(),
+                follows: rules.map(rule_names),
                 settings: settings
                     .map(|(setting, applied)| row(setting, applied))
                     .collect(),
@@ -96,6 +106,12 @@ pub(super) fn did(plan: &Set, found: &Found, applied: &[Applied], as_json: bool)
         }
         text.push('\n');
     }
+    text += &to_come(rules);
+    if rules.is_some() {
+        let until = plan.lasting.map(|length| format!("after {length:?}, or "));
+        let _ = writeln!(text, "Put back {}at Ctrl-C.", until.unwrap_or_default());
+        return text;
+    }
     let ids: Vec<_> = applied.iter().flat_map(|applied| &applied.ids).collect();
     match (plan.lasting, ids.as_slice()) {
         (_, []) => {}
@@ -110,6 +126,54 @@ pub(super) fn did(plan: &Set, found: &Found, applied: &[Applied], as_json: bool)
                 undo.collect::<Vec<_>>().join("; ")
             );
         }
+    }
+    text
+}
+
+/// Says which connections to come are followed.
+fn to_come(rules: Option<&Rules>) -> String {
+    let Some(rules) = rules else {
+        return String::new();
+    };
+    let mut names = rule_names(rules);
+    if names.len() > MOST_NAMES {
+        let others = names.len() - MOST_NAMES;
+        names.truncate(MOST_NAMES);
+        names.push(format!("{others} others"));
+    }
+    match names.is_empty() {
+        true => "No connection to come is known to be meant.\n".to_owned(),
+        false => format!("Connections to come, too: {}.\n", names.join(", ")),
+    }
+}
+
+fn rule_names(rules: &Rules) -> Vec<String> {
+    rules.all.iter().map(ToString::to_string).collect()
+}
+
+/// Says what became of the connections that were followed.
+pub(super) fn followed(followed: &Followed) -> String {
+    let mut text = format!(
+        "{} came: {} set",
+        counted(followed.opened as u64, "connection"),
+        counted(followed.set as u64, "option")
+    );
+    if followed.left_alone > 0 {
+        let _ = write!(
+            text,
+            ", {} left alone, for their program had set them",
+            followed.left_alone
+        );
+    }
+    for (error, count) in &followed.refused {
+        let _ = write!(text, ", {count} not set ({})", reason(*error));
+    }
+    if followed.lost > 0 {
+        let _ = write!(
+            text,
+            "; {} more were missed, for too many came at once",
+            followed.lost
+        );
     }
     text
 }
@@ -294,6 +358,7 @@ struct Parameters {
     all: bool,
     settings: Vec<String>,
     lasting_s: Option<f64>,
+    follow: bool,
     dry_run: bool,
 }
 
@@ -304,6 +369,7 @@ impl Parameters {
             all: plan.scope.all,
             settings: plan.settings.iter().map(ToString::to_string).collect(),
             lasting_s: plan.lasting.map(|length| length.as_secs_f64()),
+            follow: plan.follows,
             dry_run: plan.is_dry,
         }
     }
@@ -317,6 +383,8 @@ struct Planned {
     sockets: usize,
     programs: Vec<Program>,
     left_out: LeftOutRow,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    follows: Option<Vec<String>>,
 }
 
 #[derive(Serialize)]
@@ -324,6 +392,8 @@ struct Changed {
     sockets: usize,
     programs: Vec<Program>,
     left_out: LeftOutRow,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    follows: Option<Vec<String>>,
     settings: Vec<SettingRow>,
 }
 

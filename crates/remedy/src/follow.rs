@@ -1,0 +1,324 @@
+//! Gives settings to connections to come, each after the journal has what it had.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::time::{Duration, Instant};
+
+use tinygram_host::follow::{Event, Follow, Rules};
+use tinygram_host::hand::{Change, Did, Hand, Outcome, Raw, Setting, SocketOption};
+use tinygram_host::lacking::Lacking;
+use tinygram_host::namespace::Namespace;
+
+use crate::apply::ApplyError;
+use crate::journal::{Journal, Paused};
+
+/// Follows connections to come. What it set stays in force, and in the journal, when it is dropped.
+pub struct Follower {
+    follow: Follow,
+    settings: Vec<Setting>,
+    journal: Option<Paused>,
+    command: String,
+    /// The changes' numbers, by network namespace and option.
+    ids: BTreeMap<(u32, SocketOption), u64>,
+    /// Connections that the journal has and that are not set yet.
+    waiting: BTreeMap<u64, Waiting>,
+    followed: Followed,
+    next_walk: Instant,
+}
+
+/// A connection that is not set yet.
+struct Waiting {
+    netns: u32,
+    /// What it had for each option that is still to be set.
+    before: BTreeMap<SocketOption, Raw>,
+    since: Instant,
+}
+
+/// What became of the connections that were followed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Followed {
+    /// How many were opened.
+    pub opened: usize,
+    /// How many options were set.
+    pub set: usize,
+    /// How many had the value already, or their program had set another one.
+    pub left_alone: usize,
+    /// How many the kernel refused, by its error number.
+    pub refused: BTreeMap<i32, usize>,
+    /// How many connections were not reported, for there were too many at once.
+    pub lost: u64,
+}
+
+impl Follower {
+    /// Begins to follow.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the kernel or the privileges lack.
+    #[expect(clippy::disallowed_methods, reason = "connections come in real time")]
+    pub fn open(
+        rules: &Rules,
+        settings: &[Setting],
+        journal: Paused,
+        command: &str,
+    ) -> Result<Self, Lacking> {
+        Ok(Self {
+            follow: Follow::open(rules, settings)?,
+            settings: settings.to_vec(),
+            journal: Some(journal),
+            command: command.to_owned(),
+            ids: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            followed: Followed::default(),
+            next_walk: Instant::now() + WALK_AFTER,
+        })
+    }
+
+    /// Does what is to be done, and waits for at most `patience` if that is nothing.
+    ///
+    /// # Errors
+    ///
+    /// Returns what stopped it; what the journal has can be undone.
+    #[expect(clippy::disallowed_methods, reason = "connections come in real time")]
+    pub fn step(&mut self, hand: &mut Hand, patience: Duration) -> Result<(), ApplyError> {
+        let mut events = Vec::new();
+        self.follow.poll(patience, |event| events.push(event));
+        let now = Instant::now();
+        let mut opened = BTreeMap::new();
+        for event in events {
+            match event {
+                Event::Opened {
+                    cookie,
+                    netns,
+                    before,
+                } => {
+                    let since = now;
+                    opened.insert(
+                        cookie,
+                        Waiting {
+                            netns,
+                            before,
+                            since,
+                        },
+                    );
+                }
+                Event::Done { netns, outcomes } => self.take(netns, &outcomes)?,
+            }
+        }
+        self.begin(opened)?;
+        self.followed.lost = self.follow.lost();
+        if now >= self.next_walk {
+            let begun = Instant::now();
+            self.walk(hand, begun)?;
+            // A hundredth of a processor at most.
+            self.next_walk = Instant::now() + (begun.elapsed() * 100).max(WALK_AFTER);
+        }
+        Ok(())
+    }
+
+    /// Ends it, and returns the numbers of the changes, and what became of the connections.
+    ///
+    /// # Errors
+    ///
+    /// Returns what stopped it.
+    pub fn close(mut self) -> Result<(Vec<u64>, Followed), ApplyError> {
+        // What was set until now; then the program is gone and sets no more.
+        let mut done = Vec::new();
+        self.follow.poll(Duration::ZERO, |event| {
+            if let Event::Done { netns, outcomes } = event {
+                done.push((netns, outcomes));
+            }
+        });
+        for (netns, outcomes) in done {
+            self.take(netns, &outcomes)?;
+        }
+        Ok((self.ids.into_values().collect(), self.followed))
+    }
+
+    /// Writes connections down, and lets the program set them.
+    fn begin(&mut self, opened: BTreeMap<u64, Waiting>) -> Result<(), ApplyError> {
+        self.followed.opened += opened.len();
+        let mut new: BTreeMap<(u32, SocketOption), Vec<(u64, Raw)>> = BTreeMap::new();
+        let mut meant = BTreeMap::new();
+        for (cookie, mut waiting) in opened {
+            for setting in &self.settings {
+                if waiting.before.get(&setting.option) == Some(&setting.value) {
+                    waiting.before.remove(&setting.option);
+                    self.followed.left_alone += 1;
+                }
+            }
+            for (option, before) in &waiting.before {
+                let rows = new.entry((waiting.netns, *option)).or_default();
+                rows.push((cookie, *before));
+            }
+            if !waiting.before.is_empty() {
+                meant.insert(cookie, waiting);
+            }
+        }
+        if meant.is_empty() {
+            return Ok(());
+        }
+        let mut journal = self.resume()?;
+        for ((netns, option), before) in new {
+            let id = match self.ids.get(&(netns, option)) {
+                Some(id) => *id,
+                None => self.announce(&mut journal, netns, option)?,
+            };
+            journal.sockets(id, before)?;
+        }
+        self.journal = Some(journal.pause()?);
+        for cookie in meant.keys() {
+            self.follow.approve(*cookie)?;
+        }
+        self.waiting.extend(meant);
+        Ok(())
+    }
+
+    fn announce(
+        &mut self,
+        journal: &mut Journal,
+        netns: u32,
+        option: SocketOption,
+    ) -> Result<u64, ApplyError> {
+        let setting = self
+            .settings
+            .iter()
+            .find(|setting| setting.option == option);
+        let to = setting.expect("one of those that are set").value;
+        let id = journal.begin(option, to, netns, &self.command, true)?;
+        self.ids.insert((netns, option), id);
+        Ok(id)
+    }
+
+    /// Takes in what became of a connection.
+    fn take(&mut self, netns: u32, outcomes: &[(SocketOption, Outcome)]) -> Result<(), ApplyError> {
+        let mut unchanged: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        for (option, outcome) in outcomes {
+            let Some(waiting) = self.waiting.get_mut(&outcome.cookie) else {
+                continue;
+            };
+            if waiting.before.remove(option).is_none() {
+                continue;
+            }
+            if waiting.before.is_empty() {
+                self.waiting.remove(&outcome.cookie);
+            }
+            match outcome.did {
+                Did::Set => self.followed.set += 1,
+                Did::Differs => self.followed.left_alone += 1,
+                Did::Refused(error) => *self.followed.refused.entry(error).or_default() += 1,
+                Did::Gone => {}
+            }
+            if outcome.did != Did::Set
+                && let Some(id) = self.ids.get(&(netns, *option))
+            {
+                unchanged.entry(*id).or_default().push(outcome.cookie);
+            }
+        }
+        self.drop_from_journal(unchanged)
+    }
+
+    fn drop_from_journal(&mut self, unchanged: BTreeMap<u64, Vec<u64>>) -> Result<(), ApplyError> {
+        if unchanged.is_empty() {
+            return Ok(());
+        }
+        let mut journal = self.resume()?;
+        for (id, cookies) in unchanged {
+            journal.unchanged(id, cookies)?;
+        }
+        self.journal = Some(journal.pause()?);
+        Ok(())
+    }
+
+    /// Sets what waits in vain for a sample, and drops what is closed from the journal.
+    fn walk(&mut self, hand: &mut Hand, now: Instant) -> Result<(), ApplyError> {
+        let late: Vec<(u64, u32)> = self
+            .waiting
+            .iter()
+            .filter(|(_, waiting)| now.duration_since(waiting.since) >= PATIENCE)
+            .map(|(cookie, waiting)| (*cookie, waiting.netns))
+            .collect();
+        for setting in self.settings.clone() {
+            let mut by_namespace: BTreeMap<u32, Vec<Change>> = BTreeMap::new();
+            for (cookie, netns) in &late {
+                let waiting = self.waiting.get(cookie);
+                if let Some(before) =
+                    waiting.and_then(|waiting| waiting.before.get(&setting.option))
+                {
+                    by_namespace.entry(*netns).or_default().push(Change {
+                        cookie: *cookie,
+                        to: setting.value,
+                        only_if: Some(*before),
+                    });
+                }
+            }
+            for (netns, changes) in by_namespace {
+                for outcome in in_namespace(netns, || hand.set(setting.option, &changes))? {
+                    self.take(netns, &[(setting.option, outcome)])?;
+                }
+            }
+        }
+        for (cookie, _) in &late {
+            self.follow.forget(*cookie);
+            self.waiting.remove(cookie);
+        }
+        self.drop_closed(hand)
+    }
+
+    /// The journal of a busy server would grow by each connection that it ever had.
+    fn drop_closed(&mut self, hand: &mut Hand) -> Result<(), ApplyError> {
+        if self.ids.is_empty() {
+            return Ok(());
+        }
+        let namespaces: BTreeSet<u32> = self.ids.keys().map(|(netns, _)| *netns).collect();
+        let mut open: BTreeSet<u64> = BTreeSet::new();
+        for netns in namespaces {
+            let sockets = in_namespace(netns, || hand.sockets())?;
+            open.extend(sockets.into_iter().map(|socket| socket.cookie));
+        }
+        let mut journal = self.resume()?;
+        let own: BTreeSet<u64> = self.ids.values().copied().collect();
+        let closed: Vec<(u64, Vec<u64>)> = journal
+            .in_force()
+            .filter(|(id, _)| own.contains(id))
+            .map(|(id, entry)| {
+                let cookies = entry.sockets.keys().copied();
+                (
+                    id,
+                    cookies.filter(|cookie| !open.contains(cookie)).collect(),
+                )
+            })
+            .collect();
+        for (id, cookies) in closed {
+            for cookie in &cookies {
+                self.waiting.remove(cookie);
+                self.follow.forget(*cookie);
+            }
+            journal.unchanged(id, cookies)?;
+        }
+        self.journal = Some(journal.pause()?);
+        Ok(())
+    }
+
+    fn resume(&mut self) -> Result<Journal, ApplyError> {
+        let paused = self.journal.take();
+        let paused = paused.ok_or_else(|| io::Error::other("the journal was lost"))?;
+        Ok(paused.resume()?)
+    }
+}
+
+/// Does `work` in a network namespace; nothing if it has ended.
+fn in_namespace<T: Send>(
+    netns: u32,
+    work: impl FnOnce() -> io::Result<Vec<T>> + Send,
+) -> io::Result<Vec<T>> {
+    match Namespace::find(netns) {
+        Some(namespace) => namespace.within(work)?,
+        None => Ok(Vec::new()),
+    }
+}
+
+/// How long a connection waits for a sample of its round-trip time.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// The least time between two walks over the sockets.
+const WALK_AFTER: Duration = Duration::from_secs(1);
