@@ -26,6 +26,7 @@ AT(struct bpf_sock_ops, bpf_sock_ops_cb_flags, 84);
 AT(struct bpf_sock_ops, sk, 184);
 
 enum {
+	CONNECTS = 3,
 	ACTIVE_ESTABLISHED = 4,
 	PASSIVE_ESTABLISHED = 5,
 	RTT_SAMPLE = 12,
@@ -62,7 +63,8 @@ struct {
 /* What a socket had when it was reported. */
 struct reported {
 	union value values[MOST_SETTINGS];
-	u32 had_flag; /* another program's */
+	u32 had_flag;   /* another program's */
+	u32 by_process; /* a process that is followed connected it */
 };
 
 struct {
@@ -107,16 +109,14 @@ INLINE void ends_of(struct tcp_sock *tp, struct ends *ends)
 	}
 }
 
-INLINE int has_rule(u32 netns, u16 kind, u16 port, const u32 *address, u64 group)
+INLINE int has_rule(u32 netns, u16 kind, u16 port, u64 id)
 {
 	struct rule rule = {};
 
 	rule.netns = netns;
 	rule.kind = kind;
 	rule.port = port;
-	rule.group = group;
-	if (address)
-		__builtin_memcpy(rule.address, address, 16);
+	rule.id = id;
 	return !!bpf_map_lookup_elem(&rules, &rule);
 }
 
@@ -143,7 +143,7 @@ INLINE int has_group_rule(struct tcp_sock *tp)
 
 			bpf_probe_read_kernel(&kn, sizeof(kn), &above->kn);
 			bpf_probe_read_kernel(&id, sizeof(id), &kn->id);
-			if (has_rule(0, RULE_GROUP, 0, 0, id))
+			if (has_rule(0, RULE_GROUP, 0, id))
 				return 1;
 		}
 	}
@@ -170,16 +170,36 @@ INLINE int is_peer(const struct order_to_follow *order, const struct ends *ends)
 	return 0;
 }
 
-INLINE int is_followed(const struct order_to_follow *order, struct tcp_sock *tp, const struct ends *ends)
+/* A thread connects. */
+INLINE void connects(struct sock *sk)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct reported *was;
+
+	if (!has_rule(0, RULE_PROCESS, 0, task->tgid))
+		return;
+	was = bpf_sk_storage_get(&reported, sk, 0, STORAGE_CREATE);
+	if (was)
+		was->by_process = 1;
+}
+
+INLINE int is_by_process(struct sock *sk)
+{
+	struct reported *was = bpf_sk_storage_get(&reported, sk, 0, 0);
+
+	return was && was->by_process;
+}
+
+INLINE int is_followed(const struct order_to_follow *order, struct sock *sk, struct tcp_sock *tp, const struct ends *ends)
 {
 	if (order->leaves_ssh && (ends->local_port == SSH_PORT || ends->remote_port == SSH_PORT))
 		return 0;
 	if (!is_peer(order, ends))
 		return 0;
-	return has_rule(ends->netns, RULE_LOCAL_PORT, ends->local_port, 0, 0)
-	    || has_rule(ends->netns, RULE_REMOTE_PORT, ends->remote_port, 0, 0)
-	    || has_rule(ends->netns, RULE_REMOTE, ends->remote_port, ends->remote, 0)
-	    || has_rule(ends->netns, RULE_NAMESPACE, 0, 0, 0)
+	return has_rule(ends->netns, RULE_LOCAL_PORT, ends->local_port, 0)
+	    || has_rule(ends->netns, RULE_REMOTE_PORT, ends->remote_port, 0)
+	    || has_rule(ends->netns, RULE_NAMESPACE, 0, 0)
+	    || is_by_process(sk)
 	    || has_group_rule(tp);
 }
 
@@ -200,7 +220,7 @@ INLINE void opened(struct bpf_sock_ops *ctx, struct sock *sk, const struct order
 	int index;
 
 	ends_of(tp, &ends);
-	if (!is_followed(order, tp, &ends))
+	if (!is_followed(order, sk, tp, &ends))
 		return;
 	was = bpf_sk_storage_get(&reported, sk, 0, STORAGE_CREATE);
 	record = was ? bpf_ringbuf_reserve(&events, sizeof(*record), 0) : 0;
@@ -274,6 +294,7 @@ int follow(struct bpf_sock_ops *ctx)
 	if (!tp)
 		return 1;
 	switch (ctx->op) {
+	case CONNECTS: connects(sk); break;
 	case ACTIVE_ESTABLISHED:
 	case PASSIVE_ESTABLISHED: opened(ctx, sk, to_do, tp); break;
 	case RTT_SAMPLE: sampled(ctx, sk, to_do, tp); break;

@@ -11,17 +11,16 @@ enum {
 enum rule_kind {
 	RULE_LOCAL_PORT = 1,   /* netns, port */
 	RULE_REMOTE_PORT = 2,  /* netns, port */
-	RULE_REMOTE = 3,       /* netns, port, address */
+	RULE_PROCESS = 3,      /* id: that of the process that connects */
 	RULE_NAMESPACE = 4,    /* netns */
-	RULE_GROUP = 5,        /* group: a control group's ID, with those below it */
+	RULE_GROUP = 5,        /* id: a control group's, with those below it */
 };
 
 struct rule {
 	u32 netns;
 	u16 port;
 	u16 kind;
-	u8 address[16]; /* IPv4 as ::ffff:a.b.c.d */
-	u64 group;
+	u64 id;
 };
 
 struct setting {
@@ -32,7 +31,7 @@ struct setting {
 
 /* The other ends that are meant: those whose address and port, masked, are these. */
 struct peer {
-	u32 address[4];
+	u32 address[4]; /* IPv4 as ::ffff:a.b.c.d */
 	u32 mask[4];
 	u16 port; /* 0: any */
 	u16 unused[3];
@@ -61,8 +60,8 @@ struct follow_record {
 	s32 errors[MOST_SETTINGS];
 };
 
-AT(struct rule, address, 8);
-_Static_assert(sizeof(struct rule) == 32, "rule");
+AT(struct rule, id, 8);
+_Static_assert(sizeof(struct rule) == 16, "rule");
 AT(struct order_to_follow, peers, 96);
 _Static_assert(sizeof(struct order_to_follow) == 432, "order_to_follow");
 AT(struct follow_record, values, 16);

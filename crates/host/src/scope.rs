@@ -37,6 +37,8 @@ pub struct Peer {
 pub struct Found {
     /// The sockets that are meant, each in the namespace with the inode that it names.
     pub sockets: Vec<Owned>,
+    /// The processes that a target means as such: by their number or name, not by a port or control group.
+    pub processes: BTreeSet<u32>,
     /// The namespaces that were walked over.
     pub namespaces: Vec<Namespace>,
     /// The sockets that are left out.
@@ -101,6 +103,7 @@ impl Scope {
             }
             found.namespaces.push(namespace);
         }
+        found.processes = holders.meant;
         Ok(found)
     }
 
@@ -170,6 +173,8 @@ struct Holders {
     namespaces: Vec<Namespace>,
     /// The IDs of the control groups that are meant, with those below them.
     groups: BTreeSet<u64>,
+    /// The processes that are meant by themselves.
+    meant: BTreeSet<u32>,
 }
 
 impl Holders {
@@ -178,6 +183,7 @@ impl Holders {
             by_inode: HashMap::new(),
             namespaces: Vec::new(),
             groups: BTreeSet::new(),
+            meant: BTreeSet::new(),
         };
         let mut namespaces = BTreeMap::new();
         let own = Namespace::own()?;
@@ -206,8 +212,14 @@ impl Holders {
                     }
                 }
             }
-            let is_meant = |target: &Target| target.is_process(&about, &about.name);
-            if scope.targets.iter().any(is_meant)
+            let is_meant = |target: &&Target| target.is_process(&about, &about.name);
+            if (scope.targets.iter())
+                .filter(|target| !matches!(target, Target::Cgroup(_)))
+                .any(|target| is_meant(&target))
+            {
+                holders.meant.insert(pid);
+            }
+            if scope.targets.iter().any(|target| is_meant(&target))
                 && let Ok(namespace) = Namespace::of(pid)
             {
                 namespaces.entry(namespace.inode).or_insert(namespace);

@@ -14,8 +14,7 @@ pub(super) struct RuleRecord {
     pub(super) netns: u32,
     pub(super) port: u16,
     pub(super) kind: u16,
-    pub(super) address: [u8; 16],
-    pub(super) group: u64,
+    pub(super) id: u64,
 }
 
 /// `struct setting`.
@@ -87,8 +86,8 @@ mod tests {
     /// `bpf/follow.h` asserts the same numbers.
     #[test]
     fn records_are_laid_out_as_in_c() {
-        assert_eq!(size_of::<RuleRecord>(), 32);
-        assert_eq!(offset_of!(RuleRecord, address), 8);
+        assert_eq!(size_of::<RuleRecord>(), 16);
+        assert_eq!(offset_of!(RuleRecord, id), 8);
         assert_eq!(size_of::<Order>(), 432);
         assert_eq!(offset_of!(Order, peers), 96);
         assert_eq!(size_of::<EventRecord>(), 112);

@@ -1,7 +1,7 @@
 //! Which connections to come are meant.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 
 use super::record::RuleRecord;
@@ -15,8 +15,8 @@ pub enum Rule {
     LocalPort(u32, u16),
     /// The sockets to this port of any address.
     RemotePort(u32, u16),
-    /// The sockets to this address and port.
-    Remote(u32, SocketAddr),
+    /// The sockets that this process connects.
+    Process(u32),
     /// Every socket of the namespace.
     Namespace(u32),
     /// The sockets that processes of this control group make, by its ID.
@@ -35,9 +35,9 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Returns the rules that mean what comes after `found`, which is what the scope meant at first. A process is
-    /// followed by the ports on which it listens, and by the other ends to which it is connected: which process
-    /// will make or accept a connection is not known when it is opened.
+    /// Returns the rules that mean what comes after `found`, which is what the scope meant at first. A process that
+    /// is there now is followed in what it connects, and by the ports on which it listens: which process will accept
+    /// a connection is not known when it is opened.
     #[must_use]
     pub fn of(scope: &Scope, found: &Found) -> Self {
         let mut rules = Self {
@@ -54,14 +54,12 @@ impl Rules {
         }
         let here = found.namespaces.iter().map(|namespace| namespace.inode);
         let here: Vec<u32> = here.collect();
-        let mut ports = BTreeSet::new();
         for target in &scope.targets {
             match target {
                 Target::Number(number) => {
                     let Ok(port) = u16::try_from(*number) else {
                         continue;
                     };
-                    ports.insert(port);
                     for netns in &here {
                         rules.all.insert(Rule::LocalPort(*netns, port));
                         rules.all.insert(Rule::RemotePort(*netns, port));
@@ -77,23 +75,12 @@ impl Rules {
             }
         }
         let sockets = found.sockets.iter().map(|owned| &owned.socket);
-        for listener in sockets.clone().filter(|socket| socket.listens()) {
+        for listener in sockets.filter(|socket| socket.listens()) {
             let rule = Rule::LocalPort(listener.netns, listener.local.port());
             rules.all.insert(rule);
         }
-        let has_process = scope
-            .targets
-            .iter()
-            .any(|target| !matches!(target, Target::Cgroup(_)));
-        for socket in sockets.filter(|socket| has_process && !socket.listens()) {
-            let serves = ports.contains(&socket.local.port())
-                || rules
-                    .all
-                    .contains(&Rule::LocalPort(socket.netns, socket.local.port()));
-            if !serves && !ports.contains(&socket.remote.port()) {
-                rules.all.insert(Rule::Remote(socket.netns, socket.remote));
-            }
-        }
+        let processes = found.processes.iter();
+        rules.all.extend(processes.map(|pid| Rule::Process(*pid)));
         rules
     }
 }
@@ -108,12 +95,9 @@ impl Rule {
             Self::RemotePort(netns, port) => {
                 (record.kind, record.netns, record.port) = (2, netns, port);
             }
-            Self::Remote(netns, end) => {
-                (record.kind, record.netns, record.port) = (3, netns, end.port());
-                record.address = octets(end.ip());
-            }
+            Self::Process(pid) => (record.kind, record.id) = (3, pid.into()),
             Self::Namespace(netns) => (record.kind, record.netns) = (4, netns),
-            Self::Group(id) => (record.kind, record.group) = (5, id),
+            Self::Group(id) => (record.kind, record.id) = (5, id),
         }
         record
     }
@@ -124,7 +108,7 @@ impl std::fmt::Display for Rule {
         match self {
             Self::LocalPort(_, port) => write!(f, "from port {port} here"),
             Self::RemotePort(_, port) => write!(f, "to port {port}"),
-            Self::Remote(_, end) => write!(f, "to {end}"),
+            Self::Process(pid) => write!(f, "that process {pid} makes"),
             Self::Namespace(_) => f.write_str("of this network namespace"),
             Self::Group(_) => f.write_str("of the control group"),
         }
