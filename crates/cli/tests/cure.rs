@@ -1,9 +1,9 @@
 //! `tinygram cure` on a server of this test's that stalls.
 #![cfg(target_os = "linux")]
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -13,7 +13,7 @@ struct Service {
     port: u16,
     server: TcpStream,
     /// Who listens is the server.
-    _listener: TcpListener,
+    listener: TcpListener,
     is_over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
     journal: tempfile::TempDir,
@@ -47,7 +47,7 @@ impl Service {
         Self {
             port,
             server,
-            _listener: listener,
+            listener,
             is_over,
             threads: vec![asks, answers],
             journal: tempfile::tempdir().unwrap(),
@@ -202,6 +202,49 @@ fn who_is_not_meant_is_left_alone() {
     assert_eq!(with_nodelay, 1, "{}", said(&output));
 }
 
+/// What is kept is for connections to come, too, and is put back at the end.
+#[test]
+fn a_watched_cure_follows_and_leaves_nothing() {
+    if !may_set() {
+        return;
+    }
+    let service = Service::start();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    let port = service.port.to_string();
+    command.args(["cure", &port, "--look", "1s", "--watch", "1m", "--journal"]);
+    command.arg(service.journal.path().join("state"));
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let kept = lines.find(|line| line.as_ref().unwrap().contains("connections to come, too"));
+    assert!(kept.is_some(), "it ended before");
+    assert!(service.server.nodelay().unwrap());
+    let mut client = TcpStream::connect(("127.0.0.1", service.port)).unwrap();
+    let mut server = service.listener.accept().unwrap().0;
+    for _ in 0..2000 {
+        client.write_all(b"x").unwrap();
+        server.read_exact(&mut [0]).unwrap();
+        server.write_all(b"y").unwrap();
+        client.read_exact(&mut [0]).unwrap();
+        if server.nodelay().unwrap() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert!(server.nodelay().unwrap(), "the new connection has it");
+    assert!(
+        !client.nodelay().unwrap(),
+        "the client's end does not stall"
+    );
+    // SAFETY: a process of this test's.
+    unsafe { libc::kill(child.id().cast_signed(), libc::SIGTERM) };
+    lines.for_each(drop);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(!service.server.nodelay().unwrap());
+    assert!(!server.nodelay().unwrap());
+    let list = service.tinygram("set", &["--list"]);
+    assert!(said(&list).contains("No change"), "{}", said(&list));
+}
+
 /// Stopped in the middle of a turn: nothing stays behind.
 #[test]
 fn a_trial_that_is_stopped_leaves_nothing() {
@@ -241,6 +284,7 @@ fn what_cannot_be_meant_is_refused_in_one_line() {
             &["cure", "80", "--max-extra-segments", "x"],
             "--max-extra-segments",
         ),
+        (&["cure", "80", "--watch", "5s"], "from 1m to 24h"),
         (&["cure", "/no/such/group"], "no control group"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_tinygram"))

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -273,12 +273,8 @@ impl Peer {
                 port: Some(port.ok_or_else(accepted)?),
             });
         }
-        if let Ok(end) = text.parse::<std::net::SocketAddr>() {
-            let network = Some((end.ip().to_canonical(), u8::MAX));
-            return Ok(Self {
-                network,
-                port: Some(end.port()),
-            });
+        if let Ok(end) = text.parse::<SocketAddr>() {
+            return Ok(end.into());
         }
         let (address, length) = text
             .split_once('/')
@@ -314,6 +310,16 @@ impl Peer {
             shared >= u32::from(length).min(most)
         };
         self.network.is_none_or(is_in) && self.port.is_none_or(|port| socket.remote.port() == port)
+    }
+}
+
+/// This end alone.
+impl From<SocketAddr> for Peer {
+    fn from(end: SocketAddr) -> Self {
+        Self {
+            network: Some((end.ip().to_canonical(), u8::MAX)),
+            port: Some(end.port()),
+        }
     }
 }
 

@@ -37,6 +37,8 @@ pub struct Bench<'a> {
     pub journal: PathBuf,
     /// The command, as the journal has it.
     pub command: String,
+    /// Whether this process puts back what is kept.
+    pub is_temporary: bool,
     /// Where to ask whether to stop.
     pub is_stopped: fn() -> bool,
 }
@@ -123,7 +125,8 @@ pub fn run(
     }
     tried.pairs = pairs.len();
     if tried.verdict == Verdict::Kept {
-        trial.turn_on(false)?;
+        let is_temporary = trial.bench.is_temporary;
+        trial.turn_on(is_temporary)?;
         tried.kept = std::mem::take(&mut trial.in_force);
     }
     tried.sockets = trial.most;

@@ -1,7 +1,7 @@
 //! Which connections to come are meant.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 
 use super::record::RuleRecord;
@@ -82,6 +82,26 @@ impl Rules {
         let processes = found.processes.iter();
         rules.all.extend(processes.map(|pid| Rule::Process(*pid)));
         rules
+    }
+}
+
+impl Rules {
+    /// Returns the rules that mean those connections of these that go to `server`.
+    #[must_use]
+    pub fn to(mut self, server: SocketAddr) -> Self {
+        self.all.retain(|rule| !matches!(rule, Rule::LocalPort(..)));
+        self.peers = vec![server.into()];
+        self
+    }
+
+    /// Returns the rule for the connections to a port of a network namespace.
+    #[must_use]
+    pub fn from_port(netns: u32, port: u16) -> Self {
+        Self {
+            all: [Rule::LocalPort(netns, port)].into(),
+            peers: Vec::new(),
+            leaves_ssh: false,
+        }
     }
 }
 

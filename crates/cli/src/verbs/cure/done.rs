@@ -1,14 +1,18 @@
 //! Looks, tries, and keeps or puts back.
 
-use std::time::Duration;
+use std::slice;
+use std::time::{Duration, Instant};
 
-use tinygram_host::hand::Socket;
+use tinygram_host::follow::Rules;
+use tinygram_host::hand::{Hand, Socket};
 use tinygram_host::meter::Meter;
 use tinygram_host::scope::Scope;
-use tinygram_remedy::apply::ApplyError;
+use tinygram_remedy::apply::{self, ApplyError, Why};
+use tinygram_remedy::follow::Follower;
+use tinygram_remedy::journal::Journal;
 use tinygram_remedy::look::{Look, look};
 use tinygram_remedy::proof::{self, Verdict};
-use tinygram_remedy::remedy::{Remedy, candidates};
+use tinygram_remedy::remedy::{End, Remedy, candidates};
 use tinygram_remedy::trial::{self, Bench, Tried};
 use tinygram_watch::kernel::Options;
 use tinygram_watch::live::{Choice, Live};
@@ -63,7 +67,6 @@ pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
         .iter()
         .filter(|owned| !owned.socket.listens())
         .count();
-    stop::listen()?;
     remark(&format!(
         "tinygram cure: looking for {:?} at {}",
         plan.look,
@@ -103,6 +106,7 @@ pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
         scope: &scope,
         journal: plan.journal.clone(),
         command: plan.command.clone(),
+        is_temporary: plan.watch.is_some(),
         is_stopped: stop::is_asked,
     };
     let length = period(&cured.look);
@@ -131,6 +135,106 @@ pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
     Ok(cured)
 }
 
+/// Gives what was kept to connections to come for `length`, and puts everything back.
+#[expect(clippy::disallowed_methods, reason = "what is waited for is real time")]
+pub(super) fn watch_over(plan: &Plan, cured: &Cured, length: Duration) -> Result<(), Failure> {
+    let kept = cured.remedies.iter().find_map(|(remedy, tried)| {
+        let tried = tried.as_ref()?;
+        (tried.verdict == Verdict::Kept).then_some((remedy, tried))
+    });
+    let Some((remedy, tried)) = kept else {
+        stop::wait(length);
+        return Ok(());
+    };
+    let mut hand = hand::open()?;
+    let mut ids = tried.kept.clone();
+    let mut followers = Vec::new();
+    let begun = followers_of(plan, remedy, &mut hand, &mut followers);
+    let followed = begun.and_then(|()| {
+        // Those that were opened since the trial.
+        ids.extend(sweep(plan, remedy, &mut hand)?);
+        remark(&format!(
+            "tinygram cure: {} for connections to come, too, for {length:?} or until Ctrl-C",
+            remedy.setting
+        ));
+        let begun = Instant::now();
+        while !stop::is_asked() && begun.elapsed() < length {
+            for follower in &mut followers {
+                let stepped = follower.step(&mut hand, BREATH);
+                stepped.map_err(|error| failed(&error))?;
+            }
+        }
+        Ok(())
+    });
+    // Put back also if it went wrong.
+    let mut came = 0;
+    for follower in followers {
+        let (others, what) = follower.close().map_err(|error| failed(&error))?;
+        ids.extend(others);
+        came += what.opened;
+    }
+    let mut journal = open(plan)?;
+    let mut undone = 0;
+    for id in ids.iter().rev() {
+        let back = apply::undo(&mut hand, &mut journal, *id).map_err(|error| failed(&error))?;
+        undone += back.back;
+    }
+    remark(&format!(
+        "tinygram cure: {} came, {} put back",
+        counted(came as u64, "connection"),
+        counted(undone as u64, "socket")
+    ));
+    followed
+}
+
+/// Follows the services that have the remedy, each by itself.
+fn followers_of(
+    plan: &Plan,
+    remedy: &Remedy,
+    hand: &mut Hand,
+    followers: &mut Vec<Follower>,
+) -> Result<(), Failure> {
+    let scope = Scope {
+        targets: plan.targets.clone(),
+        ..Scope::default()
+    };
+    let found = scope.find(hand).map_err(walking)?;
+    for service in &remedy.sockets {
+        let rules = match service.end {
+            End::Server(port) => Rules::from_port(service.netns, port),
+            End::Client(server) => Rules::of(&scope, &found).to(server),
+        };
+        let paused = open(plan)?.pause().map_err(|error| failed(&error.into()))?;
+        let setting = slice::from_ref(&remedy.setting);
+        let follower = Follower::open(&rules, setting, paused, &plan.command);
+        followers.push(follower.map_err(|lacking| hand::refused(&lacking))?);
+    }
+    Ok(())
+}
+
+/// Gives a remedy to the sockets that are meant and do not have it, and returns the changes' numbers.
+fn sweep(plan: &Plan, remedy: &Remedy, hand: &mut Hand) -> Result<Vec<u64>, Failure> {
+    let scope = Scope {
+        targets: plan.targets.clone(),
+        ..Scope::default()
+    };
+    let mut found = scope.find(hand).map_err(walking)?;
+    found.sockets.retain(|owned| {
+        let socket = &owned.socket;
+        remedy.is_for(socket) && socket.values[&remedy.setting.option] != remedy.setting.value
+    });
+    let why = Why {
+        command: &plan.command,
+        is_temporary: true,
+    };
+    let applied = apply::set(hand, &mut open(plan)?, &found, &remedy.setting, why);
+    Ok(applied.map_err(|error| failed(&error))?.ids)
+}
+
+fn open(plan: &Plan) -> Result<Journal, Failure> {
+    Journal::open(&plan.journal).map_err(|error| failed(&error.into()))
+}
+
 fn period(look: &Look) -> Duration {
     proof::period(look.count() as f64 / look.lasted.as_secs_f64().max(0.001))
 }
@@ -140,3 +244,5 @@ fn failed(error: &ApplyError) -> Failure {
         "{error}; what was set is put back, or can be with tinygram set --undo"
     ))
 }
+
+const BREATH: Duration = Duration::from_millis(20);

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::exit::{Done, Failure};
+use crate::stop;
 use crate::values::span;
 use plan::Plan;
 
@@ -28,6 +29,11 @@ pub(crate) struct Args {
     /// How long to look for stalls first
     #[arg(long, value_name = "LENGTH", default_value = "5s", value_parser = span)]
     look: Duration,
+
+    /// Go on: what is kept is also for connections to come, is put back after this long (1m to 24h; 1h if none is given),
+    /// and everything is looked at and tried anew; until Ctrl-C
+    #[arg(long, value_name = "LENGTH", num_args = 0..=1, default_missing_value = "1h", value_parser = span, conflicts_with = "dry_run")]
+    watch: Option<Duration>,
 
     /// Say which remedies there are, what each needs, and which would be tried; change nothing
     #[arg(long)]
@@ -60,15 +66,26 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
-    let plan = Plan::of(args).map_err(Failure::Input)?;
-    let cured = done::cure(&plan)?;
-    show::show(&plan, &cured)?;
-    Ok(cured.outcome())
+    let mut plan = Plan::of(args).map_err(Failure::Input)?;
+    stop::listen()?;
+    loop {
+        let cured = done::cure(&plan)?;
+        show::show(&plan, &cured)?;
+        let Some(length) = plan.watch else {
+            return Ok(cured.outcome());
+        };
+        done::watch_over(&plan, &cured, length)?;
+        if stop::is_asked() {
+            return Ok(cured.outcome());
+        }
+        plan.seed = plan.seed.wrapping_add(1);
+    }
 }
 
 const EXAMPLES: &str = "Examples:
   tinygram cure --dry-run mosquitto
   tinygram cure mosquitto
+  tinygram cure mosquitto --watch           goes on with connections to come, and looks anew each hour
   tinygram cure 8080 --look 30s --max-extra-segments 20
   tinygram set --undo                      puts back what was kept
 

@@ -13,6 +13,8 @@ pub(super) struct Plan {
     pub(super) targets: Vec<Target>,
     pub(super) look: Duration,
     pub(super) is_dry: bool,
+    /// How long what is kept stays, before everything is tried anew.
+    pub(super) watch: Option<Duration>,
     pub(super) demand: Demand,
     pub(super) seed: u64,
     pub(super) as_json: bool,
@@ -27,10 +29,17 @@ impl Plan {
         let seed = args.seed.unwrap_or_else(drawn);
         let instead = args.instead.as_deref().map(Setting::parse).transpose()?;
         let words = args.targets.join(" ");
+        if args.watch.is_some_and(|length| length < LEAST_WATCH) {
+            return Err(format!(
+                "--watch {:?}: accepted are lengths from 1m to 24h",
+                args.watch.unwrap_or_default()
+            ));
+        }
         Ok(Self {
             targets: Target::all(&args.targets)?,
             look: args.look,
             is_dry: args.dry_run,
+            watch: args.watch,
             demand: Demand {
                 most_extra_segments: f64::from(args.max_extra_segments) / 100.0,
             },
@@ -52,3 +61,6 @@ fn drawn() -> u64 {
         .finish()
         >> 16
 }
+
+/// Each trial lets some stalls happen again.
+const LEAST_WATCH: Duration = Duration::from_mins(1);

@@ -122,6 +122,7 @@ fn told(plan: &Plan, remedy: &Remedy, tried: &Tried) -> String {
         .collect();
     let sentence = match tried.verdict {
         _ if tried.was_stopped => "Stopped; it was put back.".to_owned(),
+        Verdict::Kept if plan.watch.is_some() => "Kept, for now.".to_owned(),
         Verdict::Kept => format!(
             "Kept, for the connections that are open now. To put it back: {}",
             undo.join("; ")
@@ -189,6 +190,7 @@ fn document(plan: &Plan, cured: &Cured) -> String {
             targets: plan.targets.iter().map(ToString::to_string).collect(),
             look_s: plan.look.as_secs_f64(),
             dry_run: plan.is_dry,
+            watch_s: plan.watch.map(|length| length.as_secs_f64()),
             max_extra_segments_percent: plan.demand.most_extra_segments * 100.0,
             seed: plan.seed,
         },
@@ -255,6 +257,7 @@ struct Parameters {
     targets: Vec<String>,
     look_s: f64,
     dry_run: bool,
+    watch_s: Option<f64>,
     max_extra_segments_percent: f64,
     seed: u64,
 }
