@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tinygram_engine::Duration;
-use tinygram_sim::medium::MediumKind;
+use tinygram_sim::medium::{MediumKind, Wire};
 
 use crate::policy::Policy;
 use crate::trial::{Taken, Trial};
@@ -96,10 +96,12 @@ pub struct Conditions {
     pub mss: u16,
     /// The congestion control in force.
     pub congestion: String,
-    /// The medium (rate and frames), on which a score's estimate and the earliest possible delivery
-    /// are based.
+    /// The medium, on whose rate a score's estimate is based.
     #[serde(skip)]
     pub medium: MediumKind,
+    /// The wire of the simulation, on which the earliest possible delivery is based; `None` for real hosts.
+    #[serde(skip)]
+    pub wire: Option<Wire>,
     /// The round-trip time beyond the medium.
     #[serde(skip)]
     pub rtt: Duration,
@@ -118,6 +120,7 @@ impl Conditions {
             mss: medium.usual_mss(),
             congestion: "unknown".into(),
             medium,
+            wire: Some(medium.wire()),
             rtt: Duration::ZERO,
         }
     }

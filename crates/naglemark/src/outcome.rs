@@ -69,9 +69,10 @@ impl fmt::Display for Outcome {
         )?;
         for Measured { cell, score, .. } in &self.cells {
             let short = score.short_segments_per_transfer;
+            let earliest = score.elapsed_over_earliest;
             writeln!(
                 f,
-                "| {} | {} | {} | {} | {:.1} % | {:.2} | {} | {:.1} | {:.1} | {:.2} | {:.2} |",
+                "| {} | {} | {} | {} | {:.1} % | {:.2} | {} | {:.1} | {:.1} | {:.2} | {} |",
                 cell.policy.label(),
                 cell.app_buffer,
                 cell.socket_buffer,
@@ -82,7 +83,7 @@ impl fmt::Display for Outcome {
                 score.mean_elapsed_ms,
                 score.p99_elapsed_ms,
                 score.segments_over_fewest,
-                score.elapsed_over_earliest,
+                earliest.map_or("-".into(), |times| format!("{times:.2}")),
             )?;
         }
         Ok(())

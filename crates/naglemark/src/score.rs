@@ -1,7 +1,7 @@
 //! Computes the numbers in a table's cell from samples.
 
 use tinygram_engine::Duration;
-use tinygram_sim::medium::MediumKind;
+use tinygram_sim::medium::{MediumKind, Wire};
 
 use crate::backend::Conditions;
 use crate::trial::{Sample, Taken};
@@ -13,6 +13,8 @@ use crate::trial::{Sample, Taken};
 pub struct Yardstick {
     /// The medium that joins the hosts.
     pub medium: MediumKind,
+    /// The wire that the simulation has; `None` if the hosts are real, for what they can do at best is unknown.
+    pub wire: Option<Wire>,
     /// The round-trip time beyond the medium.
     pub rtt: Duration,
     /// The octets that a full segment carries.
@@ -42,8 +44,8 @@ pub struct Score {
     pub slope_ns_per_byte: f64,
     /// Data segments, as a multiple of the fewest that could carry the octets.
     pub segments_over_fewest: f64,
-    /// Mean time, as a multiple of the earliest possible delivery.
-    pub elapsed_over_earliest: f64,
+    /// Mean time, as a multiple of the earliest possible delivery, if that is known.
+    pub elapsed_over_earliest: Option<f64>,
     /// The work done for this cell; zero if another cell's run also served this one.
     pub work: Work,
 }
@@ -86,6 +88,7 @@ impl Yardstick {
     pub fn new(conditions: &Conditions, multiplier: u32) -> Self {
         Self {
             medium: conditions.medium,
+            wire: conditions.wire,
             rtt: conditions.rtt,
             mss: conditions.mss,
             multiplier,
@@ -120,19 +123,19 @@ impl Yardstick {
         length.div_ceil(u32::from(self.mss))
     }
 
-    /// Returns the earliest possible delivery. Request and answer cross the link, the answer in the
+    /// Returns the earliest possible delivery, if the wire is known. Request and answer cross the link, the answer in the
     /// fewest segments without a gap, and the hosts' work counts only if it cannot overlap with
     /// that.
     #[must_use]
-    pub fn earliest(&self, length: u32) -> Duration {
-        let wire = self.medium.wire();
+    pub fn earliest(&self, length: u32) -> Option<Duration> {
+        let wire = self.wire?;
         let mss = u32::from(self.mss);
         let (full, rest) = (length / mss, length % mss);
         let mut on_the_wire = wire.occupies(mss).times(u64::from(full));
         if rest > 0 {
             on_the_wire += wire.occupies(rest);
         }
-        on_the_wire + wire.propagation.times(2) + self.rtt
+        Some(on_the_wire + wire.propagation.times(2) + self.rtt)
     }
 }
 
@@ -153,6 +156,7 @@ pub(crate) struct Sums {
     scores: Vec<f64>,
     elapsed_ns: Vec<u64>,
     fewest: u64,
+    /// Zero if it is unknown.
     earliest_ns: f64,
     short_segments: u64,
     /// Whether some repetition did not count short segments.
@@ -176,7 +180,9 @@ impl Sums {
             }
             self.elapsed_ns.push(sample.elapsed.as_nanos());
             self.fewest += u64::from(yardstick.fewest(sample.length));
-            self.earliest_ns += yardstick.earliest(sample.length).as_nanos() as f64;
+            if let Some(earliest) = yardstick.earliest(sample.length) {
+                self.earliest_ns += earliest.as_nanos() as f64;
+            }
         }
         let transfers = taken.samples.len();
         self.scores
@@ -208,7 +214,7 @@ impl Sums {
             p99_elapsed_ms: percentile(&mut self.elapsed_ns, 99) as f64 / 1e6,
             slope_ns_per_byte: self.regression.slope(),
             segments_over_fewest: self.work.data_segments as f64 / self.fewest.max(1) as f64,
-            elapsed_over_earliest: total_ns / self.earliest_ns.max(1.0),
+            elapsed_over_earliest: (self.earliest_ns > 0.0).then(|| total_ns / self.earliest_ns),
             work: self.work.without(self.of_others),
         }
     }

@@ -55,6 +55,7 @@ impl Kernel {
                 .trim_end_matches('\0')
                 .to_owned(),
             medium,
+            wire: None,
             rtt,
         };
         Ok(Self { place, conditions })

@@ -91,6 +91,7 @@ impl OurStack {
             mss: u16::try_from(mss).unwrap_or(u16::MAX),
             congestion: congestion(&config),
             medium,
+            wire: None,
             rtt,
         };
         Ok(Self {

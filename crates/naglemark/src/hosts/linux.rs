@@ -86,16 +86,20 @@ impl LinuxHosts {
         [client, server]
     }
 
-    fn scene(&self, trial: &Trial) -> Scene {
+    /// Returns the wire that joins the hosts.
+    fn wire(&self) -> Wire {
         let rate = self.bits_per_second.unwrap_or(VETH_RATE);
-        let wire = Wire::new(rate, HEADERS, 0, VETH_PROPAGATION);
+        Wire::new(rate, HEADERS, 0, VETH_PROPAGATION)
+    }
+
+    fn scene(&self, trial: &Trial) -> Scene {
         let costs = match self.over {
             Over::Veth => VETH_COSTS,
             Over::Tun => TUN_COSTS,
         };
         Scene {
             world: WorldConfig {
-                medium: Medium::PointToPoint(PointToPoint::new(wire)),
+                medium: Medium::PointToPoint(PointToPoint::new(self.wire())),
                 impairment: ImpairmentRules {
                     delay: Duration::from_nanos(self.rtt.as_nanos() / 2),
                     loss: self.loss,
@@ -125,6 +129,7 @@ impl Backend for LinuxHosts {
             medium: MediumKind::PointToPoint {
                 bits_per_second: self.bits_per_second.unwrap_or(NOMINAL_RATE),
             },
+            wire: Some(self.wire()),
             rtt: self.rtt,
         }
     }

@@ -243,6 +243,7 @@ impl Backend for PaperHosts {
             mss: self.mss,
             congestion: congestion(&server),
             medium: self.medium,
+            wire: Some(self.medium.wire()),
             rtt: self.rtt,
         }
     }

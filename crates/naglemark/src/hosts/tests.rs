@@ -6,9 +6,10 @@ use tinygram_sim::medium::{MediumKind, Side};
 use tinygram_sim::observer::Tap;
 
 use super::*;
-use crate::backend::{Error, VirtualTime};
+use crate::backend::{Backend, Error, VirtualTime};
 use crate::lengths::Lengths;
 use crate::plan::Plan;
+use crate::score::Yardstick;
 use crate::trial::{Trial, TrialType};
 
 fn hosts() -> PaperHosts {
@@ -136,4 +137,54 @@ fn policies_that_share_a_run_come_to_what_each_comes_to_alone() {
         }
     }
     assert!(shared > 0 && own > 12, "{shared} shared, {own} run");
+}
+
+/// A bound that a transfer beats is none.
+#[test]
+fn no_transfer_beats_the_earliest_delivery() {
+    let policies: Vec<Policy> = SendPolicy::LIST.iter().map(Policy::from).collect();
+    let mut at_best = f64::MAX;
+    for number in 0..160_usize {
+        let hosts: Box<dyn Backend> = match number % 4 {
+            0 => Box::new(PaperHosts::new(
+                [Model::Fitted, Model::Literal][number / 4 % 2],
+                [
+                    MediumKind::Fddi,
+                    MediumKind::Ethernet,
+                    MediumKind::EthernetFullDuplex,
+                ][number / 8 % 3],
+            )),
+            _ => Box::new(LinuxHosts {
+                bits_per_second: [None, Some(10_000_000), Some(1_000_000_000)][number / 4 % 3],
+                rtt: Duration::from_micros([0, 100, 20_000][number / 12 % 3]),
+                mss: [1460, 536, 8960][number / 3 % 3],
+                reorder: [0.0, 0.1][number / 5 % 2],
+                ..LinuxHosts::new([Over::Veth, Over::Tun][number / 2 % 2])
+            }),
+        };
+        let conditions = hosts.conditions();
+        let yardstick = Yardstick::new(&conditions, Plan::PAPER_MULTIPLIER);
+        let plan = Plan {
+            policies: vec![policies[number % policies.len()].clone()],
+            app_buffers: vec![[4096, 32_768, 131_072][number % 3]],
+            socket_buffers: vec![[65_536, 16_384][number / 3 % 2]],
+            trial_types: vec![TrialType::ALL[number / 7 % 4]],
+            lengths: Lengths::fixed([1, 999, 12_289, 100_000][number / 11 % 4], 10),
+            seed: number as u64,
+            ..Plan::default()
+        };
+        let mut hosts = hosts;
+        let taken = hosts.run(&plan.trial(&plan.cells()[0], 0)).expect("known");
+        for sample in &taken.samples {
+            let earliest = yardstick.earliest(sample.length).expect("simulated");
+            assert!(
+                sample.elapsed >= earliest,
+                "case {number}: {sample:?} before {earliest:?} over {conditions:?}"
+            );
+            let ratio = sample.elapsed.as_nanos() as f64 / earliest.as_nanos() as f64;
+            at_best = at_best.min(ratio);
+        }
+    }
+    // It is near what can be had.
+    assert!(at_best < 1.5, "{at_best}");
 }

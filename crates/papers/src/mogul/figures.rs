@@ -323,6 +323,7 @@ impl Figure {
     fn yardstick(&self) -> Yardstick {
         Yardstick {
             medium: self.medium,
+            wire: Some(self.medium.wire()),
             rtt: Duration::ZERO,
             mss: self.medium.usual_mss(),
             multiplier: Plan::PAPER_MULTIPLIER,

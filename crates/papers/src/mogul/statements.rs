@@ -340,6 +340,7 @@ fn yardstick(table: u8, multiplier: u32) -> Yardstick {
     let medium: MediumKind = hosts.medium;
     Yardstick {
         medium,
+        wire: Some(medium.wire()),
         rtt: hosts.rtt,
         mss: hosts.mss,
         multiplier,

@@ -100,6 +100,7 @@ fn simulated(set: Set) -> Vec<Taken> {
 fn score(set: Set) -> f64 {
     let yardstick = Yardstick {
         medium: MediumKind::Fddi,
+        wire: Some(MediumKind::Fddi.wire()),
         rtt: Duration::ZERO,
         mss: set.mss as u16,
         multiplier: 3,

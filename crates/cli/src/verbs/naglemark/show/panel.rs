@@ -79,7 +79,7 @@ impl Record {
             p99_elapsed_ms: score.p99_elapsed_ms,
             slope_ns_per_byte: score.slope_ns_per_byte,
             segments_over_fewest: bound(score.segments_over_fewest),
-            elapsed_over_earliest: bound(score.elapsed_over_earliest),
+            elapsed_over_earliest: score.elapsed_over_earliest,
             published_trial: published.map(|(trial, _)| trial),
             published_score_percent: published.map(|(_, score)| score),
         }

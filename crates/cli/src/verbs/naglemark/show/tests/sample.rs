@@ -24,6 +24,7 @@ fn panel(medium: MediumKind, number: u8) -> Panel {
     let mss = medium.usual_mss();
     let yardstick = Yardstick {
         medium,
+        wire: Some(medium.wire()),
         rtt: Duration::ZERO,
         mss,
         multiplier: 3,
