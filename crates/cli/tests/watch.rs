@@ -142,7 +142,9 @@ fn watch_names_the_process_that_is_held() {
         .expect("rows")
         .iter()
         .find(|row| row["process"]["pid"] == pid);
-    assert_eq!(row.expect("a row")["count"], stalls.len());
+    let row = row.expect("a row");
+    assert_eq!(row["count"], stalls.len());
+    assert_eq!(row["cure"], format!("tinygram cure --dry-run {pid}"));
 }
 
 #[test]

@@ -8,6 +8,8 @@ use tinygram_watch::finding::{Facts, Finding, Part};
 use tinygram_watch::judge::Excused;
 use tinygram_watch::summary::Summary;
 
+use super::table;
+
 const SCHEMA: &str = "tinygram.watch/1";
 
 pub(super) fn finding(finding: &Finding, process: &Process) -> Value {
@@ -120,6 +122,7 @@ pub(super) fn summary(
                 "segments_saved": row.cost.segments,
                 "call_sites": calls,
                 "advice": steps,
+                "cure": table::cure(key, row),
             })
         })
         .collect();

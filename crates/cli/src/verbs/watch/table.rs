@@ -81,8 +81,23 @@ fn advice(rows: &[(&Key, &Row)]) -> String {
         if let Some(caution) = advice.caution {
             out += &format!("  {caution}.\n");
         }
+        if let Some(command) = cure(key, row) {
+            out += &format!("  on the running program, without a restart: `{command}`\n");
+        }
     }
     out
+}
+
+/// Returns the command that says which settings of live sockets would end a stall.
+pub(super) fn cure(key: &Key, row: &Row) -> Option<String> {
+    let target = match row.processes {
+        1 => key.process.pid,
+        // They have ended; others may serve the port.
+        _ => key.port.into(),
+    };
+    key.kind
+        .is_stall()
+        .then(|| format!("tinygram cure --dry-run {target}"))
 }
 
 /// The most call sites that are listed for each row.
