@@ -353,6 +353,7 @@ impl Trial<'_, '_> {
                     .find(|span| span.holds(0, finding.start_ns))
             {
                 span.period.stalls += 1;
+                span.period.stalled_ns += u64::try_from(finding.cost.time_ns).unwrap_or(0);
             }
         }
         self.bench.meter.poll(Duration::ZERO, |turn: Turn| {

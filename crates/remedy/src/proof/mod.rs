@@ -2,7 +2,7 @@
 //!
 //! Periods come in pairs, and which of the two has the remedy is drawn. All sockets that are meant have it at the same
 //! time: halves of them side by side would disturb each other wherever they share a thread, a proxy or a client that
-//! waits for both. It is kept only if stalls became fewer beyond chance, and the bad ends of the intervals of answers a
+//! waits for both. It is kept only if turns are stalled for a shorter time beyond chance, and the bad ends of the intervals of answers a
 //! second and of their times are above [`BAD_END`]. There are at most three looks at the figures, which share the
 //! probability of a mistake.
 
@@ -21,7 +21,7 @@ pub enum Verdict {
     TooManySegments,
     /// Something became worse.
     Harms,
-    /// Stalls did not become fewer.
+    /// Turns are not stalled for a shorter time.
     NoEffect,
     /// Too little was seen.
     CannotTell,
@@ -39,18 +39,18 @@ pub struct Demand {
 pub fn decide(pairs: &[Pair], demand: Demand, seed: u64) -> (Figures, Option<Verdict>) {
     let figures = Figures::of(pairs, MISS, seed);
     let is_last = pairs.len() >= LOOKS[LOOKS.len() - 1];
-    let fewer = figures.stalls.high < 0.0 && figures.chance <= MISS;
+    let less = figures.stalled_ms.high < 0.0 && figures.chance <= MISS;
     let ends = [figures.rate, figures.p50, figures.p99];
     // Few late turns make the 99th percentile, and drawing pairs anew takes such an interval too narrow: so harm, too, must
     // be beyond chance.
     let mut worse = ends.iter().zip(figures.worse);
     let verdict = if worse.any(|(ratio, chance)| ratio.high < BAD_END && chance <= MISS) {
         Some(Verdict::Harms)
-    } else if fewer && extra_segments(&figures) > demand.most_extra_segments {
+    } else if less && extra_segments(&figures) > demand.most_extra_segments {
         Some(Verdict::TooManySegments)
-    } else if fewer && ends.iter().all(|ratio| ratio.low > BAD_END) {
+    } else if less && ends.iter().all(|ratio| ratio.low > BAD_END) {
         Some(Verdict::Kept)
-    } else if is_last && !fewer && figures.turns.iter().all(|turns| *turns >= FEWEST_TURNS) {
+    } else if is_last && !less && figures.turns.iter().all(|turns| *turns >= FEWEST_TURNS) {
         Some(Verdict::NoEffect)
     } else {
         is_last.then_some(Verdict::CannotTell)

@@ -11,6 +11,8 @@ pub struct Period {
     pub seconds: f64,
     /// Stalls that began in it.
     pub stalls: u64,
+    /// How long they lasted together, in nanoseconds.
+    pub stalled_ns: u64,
     /// The lengths of the sockets' turns that began in it, in nanoseconds.
     pub turns_ns: Vec<u64>,
     /// Data segments that the sockets sent in it.
@@ -40,8 +42,11 @@ pub struct Estimate {
 /// What the pairs show. Ratios are with the remedy against without it, such that more than 1 is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
-    /// The change in stalls a second.
-    pub stalls: Estimate,
+    /// The change in the time for which a turn is stalled, in milliseconds. A bound of the delayed ACK shortens stalls and
+    /// ends none; and where turns become faster, there may be more stalls a second.
+    pub stalled_ms: Estimate,
+    /// How many stalls there were: with the remedy, and without it.
+    pub stalls: [u64; 2],
     /// The probability that chance alone, deciding which period of each pair had the remedy, makes the change as large.
     pub chance: f64,
     /// Turns a second: answers, of a client.
@@ -77,8 +82,10 @@ impl Figures {
             let segments: u64 = pairs.iter().map(|pair| side(pair).segments).sum();
             segments as f64 / (turns as f64).max(1.0)
         };
+        let stalls = |side: fn(&Pair) -> &Period| pairs.iter().map(|pair| side(pair).stalls).sum();
         Self {
-            stalls: mean(&changes, miss),
+            stalled_ms: mean(&changes, miss),
+            stalls: [stalls(|pair| &pair.with), stalls(|pair| &pair.without)],
             chance: chance(&changes, &mut dice),
             rate: Estimate {
                 value: rate.value.exp(),
@@ -105,10 +112,12 @@ impl Figures {
     }
 }
 
-/// The change in stalls a second.
+/// The change in the time for which a turn is stalled, in milliseconds. Half a turn is added, so that a period without
+/// any has one, too.
 fn change(pair: &Pair) -> f64 {
-    let rate = |period: &Period| period.stalls as f64 / period.seconds.max(1e-9);
-    rate(&pair.with) - rate(&pair.without)
+    let stalled_ms =
+        |period: &Period| period.stalled_ns as f64 / 1e6 / (period.turns_ns.len() as f64 + 0.5);
+    stalled_ms(&pair.with) - stalled_ms(&pair.without)
 }
 
 /// The logarithm of the ratio of turns a second. Half a turn is added, so that a period without any has one, too.
@@ -259,6 +268,7 @@ mod tests {
         Period {
             seconds: 1.0,
             stalls,
+            stalled_ns: stalls * 44_000_000,
             turns_ns,
             segments: 10,
         }
@@ -274,13 +284,34 @@ mod tests {
             .collect();
         let figures = Figures::of(&pairs, 0.0017, 1);
         assert!(
-            figures.stalls.high < 0.0 && figures.chance <= 1.0 / 1024.0,
+            figures.stalled_ms.high < 0.0 && figures.chance <= 1.0 / 1024.0,
             "{figures:?}"
         );
         assert!(
             figures.rate.low > 30.0 && figures.p50.low > 400.0,
             "{figures:?}"
         );
+    }
+
+    /// A bound of 8 ms for the delayed ACK: as many stalls a turn, so more a second, and each a quarter as long.
+    #[test]
+    fn shorter_stalls_are_an_effect() {
+        use crate::proof::{Demand, Verdict, decide};
+        let pairs: Vec<Pair> = (0..10)
+            .map(|index| Pair {
+                with: Period {
+                    stalled_ns: (80 + index % 3) * 12_000_000,
+                    ..period(80 + index % 3, vec![12_100_000; 80])
+                },
+                without: period(20 + index % 2, vec![44_100_000; 21]),
+            })
+            .collect();
+        let demand = Demand {
+            most_extra_segments: 1.0,
+        };
+        let (figures, verdict) = decide(&pairs, demand, 1);
+        assert_eq!(verdict, Some(Verdict::Kept), "{figures:?}");
+        assert!(figures.stalls[0] > figures.stalls[1]);
     }
 
     /// Of 2,000 trials in which the remedy changes nothing, as few seem to show something as the bound allows.
@@ -297,7 +328,7 @@ mod tests {
                 })
                 .collect();
             let figures = Figures::of(&pairs, 0.005 / 3.0, seed);
-            wrong += u32::from(figures.stalls.high < 0.0 && figures.chance <= 0.005 / 3.0);
+            wrong += u32::from(figures.stalled_ms.high < 0.0 && figures.chance <= 0.005 / 3.0);
         }
         // 3.3 are expected of one look; 10 and more have a probability of one in a thousand.
         assert!(wrong < 10, "{wrong}");

@@ -133,7 +133,9 @@ fn told(plan: &Plan, remedy: &Remedy, tried: &Tried) -> String {
             plan.demand.most_extra_segments * 100.0
         ),
         Verdict::Harms => "Put back: it makes something worse.".to_owned(),
-        Verdict::NoEffect => "Put back: stalls did not become fewer beyond chance.".to_owned(),
+        Verdict::NoEffect => {
+            "Put back: turns are not stalled for a shorter time beyond chance.".to_owned()
+        }
         Verdict::CannotTell => "Put back: cannot tell, too little was seen.".to_owned(),
     };
     text + &format!("  {sentence}\n")
@@ -150,15 +152,17 @@ fn in_figures(figures: &Figures) -> String {
     };
     let [[p50_with, p99_with], [p50, p99]] = figures.ms;
     let [with, without] = figures.segments;
+    let [with_it, without_it] = figures.stalls;
     format!(
-        "  stalls a second: {} [{}, {}], by chance alone {:.4}\n\
+        "  stalled in a turn: {:+.3} ms [{:+.3}, {:+.3}], by chance alone {:.4} ({} with it, {without_it} without)\n\
          \x20 turns a second: {} ({} with it, {} without)\n\
          \x20 p50 {} -> {} ms, {}; p99 {} -> {} ms, {}\n\
          \x20 data segments a turn: {without:.2} -> {with:.2} ({:+.0} %)\n",
-        three(figures.stalls.value),
-        three(figures.stalls.low),
-        three(figures.stalls.high),
+        figures.stalled_ms.value,
+        figures.stalled_ms.low,
+        figures.stalled_ms.high,
         figures.chance,
+        counted(with_it, "stall"),
         ratio(&figures.rate),
         figures.turns[0],
         figures.turns[1],
@@ -234,7 +238,9 @@ fn row(remedy: &Remedy, tried: Option<&Tried>) -> RemedyRow {
             pairs: tried.pairs,
             period_s: tried.period.as_secs_f64(),
             figures: tried.figures.as_ref().map(|figures| FiguresRow {
-                stalls_per_second: figures.stalls.into(),
+                stalled_ms_per_turn: figures.stalled_ms.into(),
+                stalls_with: figures.stalls[0],
+                stalls_without: figures.stalls[1],
                 chance: figures.chance,
                 turns_per_second_ratio: figures.rate.into(),
                 p50_ratio: figures.p50.into(),
@@ -293,7 +299,9 @@ struct TrialRow {
 
 #[derive(Serialize)]
 struct FiguresRow {
-    stalls_per_second: Interval,
+    stalled_ms_per_turn: Interval,
+    stalls_with: u64,
+    stalls_without: u64,
     chance: f64,
     turns_per_second_ratio: Interval,
     p50_ratio: Interval,
