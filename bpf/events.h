@@ -55,6 +55,9 @@ union address {
 	struct in6_addr v6;
 };
 
+/* Who opened a connection: what is accepted has its listener's backlog, and what connects has none. */
+enum { OPENED_KNOWN = 1, OPENED_BY_PEER = 2 };
+
 struct ends {
 	u64 cookie;
 	union address local;
@@ -66,7 +69,7 @@ struct ends {
 	u16 family;
 	u16 local_port;
 	u16 remote_port;
-	u16 unused;
+	u16 opened;
 };
 
 struct hold {

@@ -141,6 +141,7 @@ struct sock {
 	struct sock_common __sk_common;
 	struct socket_wq *sk_wq; /* who waits for the socket */
 	s32 sk_rcvlowat;         /* fewer octets wake no reader */
+	u32 sk_max_ack_backlog;  /* of a listener, and of what it accepts */
 	struct bpf_local_storage *sk_bpf_storage;
 	struct sk_buff_head sk_write_queue; /* what has not been sent */
 	struct rb_root tcp_rtx_queue;       /* what has, and is not acknowledged, by segment */

@@ -182,6 +182,7 @@ INLINE void name(struct ends *ends, struct sock *sk)
 	ends->family = sk->__sk_common.skc_family;
 	ends->local_port = sk->__sk_common.skc_num;
 	ends->remote_port = __builtin_bswap16(sk->__sk_common.skc_dport);
+	ends->opened = OPENED_KNOWN | (sk->sk_max_ack_backlog ? OPENED_BY_PEER : 0);
 	if (ends->family == AF_INET6) {
 		ends->local.v6 = sk->__sk_common.skc_v6_rcv_saddr;
 		ends->remote.v6 = sk->__sk_common.skc_v6_daddr;

@@ -40,6 +40,9 @@ pub struct Connection {
     pub srtt_ns: i64,
     /// Least round trip of the last minutes in nanoseconds: the time that the path takes.
     pub min_rtt_ns: Option<i64>,
+    /// Whether this end accepted it; `None` in recordings that do not say. A server that listens with a backlog of 0
+    /// seems not to have accepted.
+    pub accepted: Option<bool>,
 }
 
 /// The thread that made a system call.

@@ -114,10 +114,11 @@ impl Finding {
     }
 }
 
-/// Returns which side `connection`'s local end is, judged by the ports alone: the server has the
-/// lower one.
+/// Returns which side `connection`'s local end is: the one that accepted is the server. If that is unknown, the one with the
+/// lower port is.
 pub(crate) fn side(connection: &Connection) -> Side {
-    match connection.local.port() < connection.remote.port() {
+    let has_lower_port = connection.local.port() < connection.remote.port();
+    match connection.accepted.unwrap_or(has_lower_port) {
         true => Side::Server,
         false => Side::Client,
     }

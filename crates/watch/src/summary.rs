@@ -327,6 +327,7 @@ mod tests {
                 mss: 1448,
                 srtt_ns: 0,
                 min_rtt_ns: None,
+                accepted: None,
             },
             side: Side::Client,
             process: Writer {

@@ -55,10 +55,13 @@ impl Processes {
 }
 
 impl Processes {
-    /// Returns which side `writer`'s end of the connection is. If somebody listens on its port, it
-    /// is the server. Otherwise the listener may be gone or on another host, so the end with the
-    /// lower port is taken for the server.
+    /// Returns which side `writer`'s end of the connection is. The end that accepted it is the server, and so is one on
+    /// whose port somebody listens. Otherwise it is a client; but in a recording that does not say who accepted, the
+    /// listener may be gone or on another host, so the end with the lower port is taken for the server.
     pub fn side(&mut self, writer: &Writer, connection: &Connection) -> Side {
+        if connection.accepted == Some(true) {
+            return Side::Server;
+        }
         let here = connection.local.ip() == connection.remote.ip();
         if self.listening.len() >= MOST_KNOWN {
             self.listening.clear();
@@ -82,9 +85,13 @@ struct Listening {
 impl Listening {
     fn side(&self, connection: &Connection, here: bool) -> Option<Side> {
         let has = |end: SocketAddr| self.ports.contains(&end.port());
-        match has(connection.local) {
-            true => Some(Side::Server),
-            false => (here && has(connection.remote)).then_some(Side::Client),
+        // A client's port may be one on which somebody listened before.
+        let is_client = here && has(connection.remote);
+        match (is_client, has(connection.local)) {
+            (true, false) => Some(Side::Client),
+            (true, true) if connection.accepted.is_some() => Some(Side::Client),
+            (_, true) => Some(Side::Server),
+            (false, false) => None,
         }
     }
 
@@ -149,6 +156,31 @@ const MOST_KNOWN: usize = 16_384;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The ports alone say the contrary.
+    #[test]
+    fn whoever_accepted_is_the_server() {
+        let connection = |accepted| Connection {
+            cookie: 1,
+            netns: 1,
+            local: ([127, 0, 0, 1], 50_000).into(),
+            remote: ([127, 0, 0, 1], 40_000).into(),
+            mss: 0,
+            srtt_ns: 0,
+            min_rtt_ns: None,
+            accepted,
+        };
+        assert_eq!(finding::side(&connection(Some(true))), Side::Server);
+        assert_eq!(finding::side(&connection(None)), Side::Client);
+        // Somebody listened on the client's port before.
+        let listening = Listening {
+            ports: [40_000, 50_000].into(),
+            pace: Pace::default(),
+        };
+        let side = |accepted| listening.side(&connection(accepted), true);
+        assert_eq!(side(Some(false)), Some(Side::Client));
+        assert_eq!(side(None), Some(Side::Server));
+    }
 
     #[test]
     fn lines_of_the_kernels_table_tell_who_listens() {

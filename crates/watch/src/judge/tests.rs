@@ -15,6 +15,7 @@ fn hold(reason: Reason, release: Release, lasted_ns: i64) -> Hold {
             mss: 1448,
             srtt_ns: MS,
             min_rtt_ns: Some(MS / 10),
+            accepted: None,
         },
         writer: Writer {
             pid: 100,

@@ -22,7 +22,7 @@ struct Ends {
     family: u16,
     local_port: u16,
     remote_port: u16,
-    unused: u16,
+    opened: u16,
 }
 
 #[repr(C)]
@@ -369,9 +369,14 @@ impl Ends {
                 0 | u32::MAX => None,
                 us => Some(i64::from(us) * 1000),
             },
+            accepted: (self.opened & OPENED_KNOWN != 0)
+                .then_some(self.opened & OPENED_BY_PEER != 0),
         }
     }
 }
+
+const OPENED_KNOWN: u16 = 1;
+const OPENED_BY_PEER: u16 = 2;
 
 #[cfg(test)]
 mod tests {

@@ -156,6 +156,7 @@ impl Source {
                     mss: 0,
                     srtt_ns: 0,
                     min_rtt_ns: connection.rtt_ns,
+                    accepted: None,
                 },
                 writer: owner.writer,
                 seen: Seen {
@@ -223,6 +224,7 @@ impl Source {
                 mss: mss(found),
                 srtt_ns: connection.rtt_ns.unwrap_or(0),
                 min_rtt_ns: connection.rtt_ns,
+                accepted: Some(side == Side::Server),
             },
             side,
             process: writer,

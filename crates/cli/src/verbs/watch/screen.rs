@@ -178,6 +178,7 @@ mod tests {
             mss: 1448,
             srtt_ns: 0,
             min_rtt_ns: None,
+            accepted: None,
         };
         let writer = Writer {
             pid,
