@@ -1,0 +1,294 @@
+//! One conversation before all judges: `watch` by the kernel and by packets (which is how `diagnose` judges), `guard` with
+//! both sources, `run --policy observe` and `ps`. All must say the same of it: how many stalls, of which kind, by which
+//! side, and at what cost.
+#![cfg(target_os = "linux")]
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A way to talk, and what is to be said of it.
+struct Way {
+    name: &'static str,
+    /// The kind and the side of its stalls.
+    stalls: Option<(&'static str, &'static str)>,
+    /// Whether only the kernel can see them: a corked segment leaves by a timer of its sender, and nothing on the wire or in
+    /// the program's calls tells that from a program that thinks.
+    by_kernel_alone: bool,
+}
+
+const WAYS: [Way; 8] = [
+    Way::stalls("client in two writes", "write-write-read", "client"),
+    Way::stalls("server in two writes", "write-write-read", "server"),
+    Way::clean("client in two writes, NODELAY"),
+    Way::clean("server in two writes, NODELAY"),
+    Way::clean("server thinks"),
+    Way::clean("whole messages"),
+    Way::seen_by_kernel_alone("client corks", "cork-held", "client"),
+    Way::seen_by_kernel_alone("server corks", "cork-held", "server"),
+];
+
+impl Way {
+    const fn clean(name: &'static str) -> Self {
+        Self {
+            name,
+            stalls: None,
+            by_kernel_alone: false,
+        }
+    }
+
+    const fn stalls(name: &'static str, kind: &'static str, side: &'static str) -> Self {
+        Self {
+            name,
+            stalls: Some((kind, side)),
+            by_kernel_alone: false,
+        }
+    }
+
+    const fn seen_by_kernel_alone(
+        name: &'static str,
+        kind: &'static str,
+        side: &'static str,
+    ) -> Self {
+        Self {
+            by_kernel_alone: true,
+            ..Self::stalls(name, kind, side)
+        }
+    }
+
+    /// Returns how many stalls the kernel shows: the first exchange of a connection is acknowledged at once, and a
+    /// cork holds in that one, too.
+    fn most(&self) -> usize {
+        match (self.stalls, self.by_kernel_alone) {
+            (None, _) => 0,
+            (Some(_), false) => EXCHANGES - 1,
+            (Some(_), true) => EXCHANGES,
+        }
+    }
+}
+
+/// What a judge said of the conversation: kinds with sides, and costs in milliseconds.
+#[derive(Debug, Default)]
+struct Said {
+    stalls: Vec<(String, String)>,
+    costs_ms: Vec<f64>,
+}
+
+impl Said {
+    fn mean_ms(&self) -> f64 {
+        self.costs_ms.iter().sum::<f64>() / (self.costs_ms.len() as f64).max(1.0)
+    }
+}
+
+#[test]
+fn all_judges_say_the_same() {
+    let Some(probe) = watch(&["--once", "1ms"]) else {
+        return;
+    };
+    ended(probe);
+    for way in &WAYS {
+        // What a busy machine delays may be one stall more or fewer for some of them.
+        let agree = (0..TRIES).any(|_| match differs(way) {
+            None => true,
+            Some(difference) => {
+                eprintln!("{}: {difference}", way.name);
+                false
+            }
+        });
+        assert!(agree, "{}: not the same in {TRIES} tries", way.name);
+    }
+}
+
+/// Returns in which way the judges differ.
+fn differs(way: &Way) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let watches = [
+        watch(&[]).expect("it could before"),
+        watch(&["-i", "lo"]).expect("with the same rights"),
+    ];
+    let observed = folder.path().join("observed");
+    let (port, held_now) = talk(way, &observed);
+    thread::sleep(Duration::from_millis(300));
+    let [kernel, packets] = watches.map(|watch| of_port(&ended(watch), &port));
+    let observed = observe(&observed);
+    let guards = ["kernel", "preload"].map(|source| guarded(way, source));
+
+    let most = way.most();
+    let elsewhere = if way.by_kernel_alone { 0 } else { most };
+    let counts = [
+        ("watch by the kernel", kernel.stalls.len(), most),
+        ("watch by packets", packets.stalls.len(), elsewhere),
+        ("run --policy observe", observed.stalls.len(), elsewhere),
+        ("guard by the kernel", guards[0], most),
+        ("guard by the library", guards[1], elsewhere),
+    ];
+    if let Some((judge, is, should)) = counts.iter().find(|(_, is, should)| is != should) {
+        return Some(format!("{judge} says {is} stalls and not {should}"));
+    }
+    let (kind, side) = way.stalls.unwrap_or_default();
+    for said in [&kernel, &packets] {
+        if let Some(other) = said.stalls.iter().find(|(k, s)| k != kind || s != side) {
+            return Some(format!("{other:?} instead of {kind} by the {side}"));
+        }
+    }
+    if let Some((_, other)) = observed.stalls.iter().find(|(_, s)| s != side) {
+        return Some(format!("run --policy observe blames the {other}"));
+    }
+    if elsewhere > 0 {
+        let means = [kernel.mean_ms(), packets.mean_ms(), observed.mean_ms()];
+        let least = means.iter().copied().fold(f64::MAX, f64::min);
+        let longest = means.iter().copied().fold(0.0, f64::max);
+        if longest - least > MOST_APART_MS {
+            return Some(format!("mean costs of {means:?} ms"));
+        }
+    }
+    // `ps` sees an instant: what it calls held must be held, by the end that holds.
+    let wrong = held_now.iter().find(|end| **end != side);
+    if let Some(end) = wrong {
+        return Some(format!("ps says that the {end} holds"));
+    }
+    (most > 0 && !way.by_kernel_alone && held_now.is_empty())
+        .then(|| "ps never saw a segment that is held".to_owned())
+}
+
+/// Holds the conversation while `run --policy observe` counts, and returns its port and which ends `ps` saw holding.
+fn talk(way: &Way, observed: &Path) -> (String, Vec<String>) {
+    let mut command = tinygram(&["run", "--policy", "observe", "--stats=json", "--stats-to"]);
+    command
+        .arg(observed)
+        .arg("--")
+        .args(conversation(way, "0.3"));
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut port = String::new();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    lines.read_line(&mut port).unwrap();
+    let port = port.trim().to_owned();
+    let mut held = Vec::new();
+    while child.try_wait().unwrap().is_none() {
+        let output = tinygram(&["ps", "--json", &port]).output().unwrap();
+        let Ok(seen) = serde_json::from_slice::<Value>(&output.stdout) else {
+            continue;
+        };
+        for connection in seen["connections"].as_array().into_iter().flatten() {
+            if connection["verdict"]["kind"] == "held-now" {
+                let local = connection["local"].as_str().unwrap_or_default();
+                let serves = local.ends_with(&format!(":{port}"));
+                held.push(if serves { "server" } else { "client" }.to_owned());
+            }
+        }
+    }
+    (port, held)
+}
+
+fn conversation(way: &Way, wait_s: &str) -> Vec<String> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/judging/conversation.py");
+    let times = EXCHANGES.to_string();
+    ["python3", script, way.name, &times, wait_s]
+        .map(str::to_owned)
+        .into()
+}
+
+/// Returns how many stalls `guard` counts.
+fn guarded(way: &Way, source: &str) -> usize {
+    let mut command = tinygram(&["guard", "--source", source, "--"]);
+    let output = command.args(conversation(way, "0.1")).output().unwrap();
+    let said = said(&output);
+    let count = said.lines().find_map(|line| {
+        let rest = line.strip_prefix("tinygram guard: ")?;
+        let (count, rest) = rest.split_once(' ')?;
+        rest.starts_with("connection stall")
+            .then(|| count.parse().ok())?
+    });
+    let count: usize = count.unwrap_or_else(|| panic!("{said}"));
+    assert_eq!(output.status.code(), Some(i32::from(count > 0)), "{said}");
+    count
+}
+
+fn observe(file: &Path) -> Said {
+    let text = std::fs::read_to_string(file).unwrap();
+    let stats: Value = serde_json::from_str(&text).unwrap();
+    let mut said = Said::default();
+    for peer in stats["counts"]["peers"].as_array().unwrap() {
+        let side = match peer["accepted"].as_bool() {
+            Some(true) => "server",
+            _ => "client",
+        };
+        let stalls = peer["stalls"].as_u64().unwrap();
+        let each_ms = peer["stalled_ms"].as_f64().unwrap() / (stalls as f64).max(1.0);
+        for _ in 0..stalls {
+            said.stalls.push((String::new(), side.to_owned()));
+            said.costs_ms.push(each_ms);
+        }
+    }
+    said
+}
+
+/// Returns what a `watch` said of a port's connections.
+fn of_port(output: &Output, port: &str) -> Said {
+    let mut said = Said::default();
+    let is_end = |end: &Value| {
+        let end = end.as_str().unwrap_or_default();
+        end.ends_with(&format!(":{port}"))
+    };
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let event: Value = serde_json::from_str(line).expect("JSON");
+        if event["event"] == "summary" || !(is_end(&event["local"]) || is_end(&event["remote"])) {
+            continue;
+        }
+        if event["tier"] == "possible" {
+            continue;
+        }
+        let word = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+        said.stalls.push((word("kind"), word("side")));
+        said.costs_ms.push(event["cost_ns"].as_f64().unwrap() / 1e6);
+    }
+    said
+}
+
+/// Starts `watch`, and returns once it sees; `None`, and says why, if it may not.
+fn watch(words: &[&str]) -> Option<Child> {
+    let mut command = tinygram(&["watch", "--json"]);
+    let mut child = command
+        .args(words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    said.read_line(&mut line).unwrap();
+    // Whatever else it says must find room.
+    thread::spawn(move || said.read_to_string(&mut String::new()));
+    if line.contains("asking the kernel") || line.contains("reading packets") {
+        return Some(child);
+    }
+    child.wait().unwrap();
+    eprintln!("skipped: {}", line.trim());
+    None
+}
+
+fn ended(watch: Child) -> Output {
+    // SAFETY: a process of this test's.
+    unsafe { libc::kill(watch.id().cast_signed(), libc::SIGINT) };
+    watch.wait_with_output().unwrap()
+}
+
+fn tinygram(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    command.args(words);
+    command
+}
+
+fn said(output: &Output) -> String {
+    let text = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    text.concat()
+}
+
+const EXCHANGES: usize = 12;
+const TRIES: usize = 3;
+/// Each judge has its own clock and begins at its own instant: the call, the hold, or the packet before it.
+const MOST_APART_MS: f64 = 4.0;
