@@ -47,6 +47,13 @@ impl Sockets {
         self.command(words).output().unwrap()
     }
 
+    fn ps(&self) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+        command.args(["ps", &self.port.to_string(), "--journal"]);
+        let folder = self.journal.path().join("state");
+        command.arg(folder).output().unwrap()
+    }
+
     fn nodelay(&self) -> [bool; 2] {
         [&self.client, &self.server].map(|end| end.nodelay().unwrap())
     }
@@ -84,6 +91,16 @@ fn what_is_set_is_listed_and_put_back() {
     assert_eq!(sockets.nodelay(), [true, true]);
     let listed = said(&sockets.set(&["--list"]));
     assert!(listed.starts_with("1: nodelay=on on 2 sockets"), "{listed}");
+    let shown = said(&sockets.ps());
+    let by = format!(
+        "^ nodelay=on (before: off) by `tinygram set {}",
+        sockets.port
+    );
+    assert_eq!(shown.matches(&by).count(), 2, "{shown}");
+    assert!(
+        shown.contains("tinygram set --undo 1 puts it back"),
+        "{shown}"
+    );
 
     // One of them is the program's own by now.
     sockets.client.set_nodelay(false).unwrap();
@@ -93,6 +110,7 @@ fn what_is_set_is_listed_and_put_back() {
     assert!(undone.contains("1 put back; 1 left alone"), "{undone}");
     assert_eq!(sockets.nodelay(), [false, false]);
     assert!(said(&sockets.set(&["--list"])).contains("No change"));
+    assert!(!said(&sockets.ps()).contains("nodelay=on (before"));
     assert_eq!(sockets.set(&["--undo"]).status.code(), Some(1));
     assert_eq!(sockets.set(&["--undo", "1"]).status.code(), Some(2));
 }

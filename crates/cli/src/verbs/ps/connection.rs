@@ -10,6 +10,7 @@ use tinygram_host::process::Process;
 use tinygram_host::target::Target;
 use tinygram_watch::seen::Seen;
 
+use super::changed::Changed;
 use super::order::Figures;
 use super::verdict::{self, Verdict};
 use super::{diag, live};
@@ -27,6 +28,11 @@ pub(crate) struct Connection {
     pub(crate) options: Option<Options>,
     pub(crate) counts: Counts,
     pub(crate) verdict: Option<Verdict>,
+    /// What `tinygram set` or `cure` changed on it, and has not put back.
+    pub(crate) changed: Vec<Changed>,
+    /// The kernel's number for the socket.
+    #[serde(skip)]
+    pub(crate) cookie: Option<u64>,
 }
 
 impl Connection {
@@ -156,6 +162,16 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// Marks the connections that `set` or `cure` changed.
+    pub(super) fn mark(&mut self, mut changed: BTreeMap<u64, Vec<Changed>>) {
+        for connection in &mut self.connections {
+            let cookie = connection.cookie;
+            connection.changed = cookie
+                .and_then(|cookie| changed.remove(&cookie))
+                .unwrap_or_default();
+        }
+    }
+
     /// Returns how much is in it: every data segment since the connections began. Nobody counts writes.
     pub(super) fn seen(&self) -> Seen {
         let segments = |counts: &Counts| {

@@ -94,6 +94,8 @@ fn connection(response: &InetResponse) -> Option<(u64, Connection)> {
         options: None,
         counts: info.unwrap_or_else(Counts::default),
         verdict: None,
+        changed: Vec::new(),
+        cookie: Some(u64::from_ne_bytes(id.cookie)),
     };
     Some((u64::from(response.header.inode), connection))
 }

@@ -129,6 +129,8 @@ fn read(socket: &OwnedFd) -> Option<Connection> {
         }),
         counts: counts(&info),
         verdict: None,
+        changed: Vec::new(),
+        cookie: ends.cookie().ok(),
     })
 }
 

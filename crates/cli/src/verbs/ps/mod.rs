@@ -1,6 +1,7 @@
 //! `tinygram ps`: shows every TCP connection with its process, its live options, and signs of
 //! trouble.
 
+mod changed;
 mod connection;
 mod diag;
 mod live;
@@ -10,6 +11,7 @@ mod summary;
 mod verdict;
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -50,6 +52,15 @@ pub(crate) struct Args {
     /// A line for each process instead of one for each connection
     #[arg(long)]
     summary: bool,
+
+    /// The folder of the journal of `set` and `cure`
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        default_value = tinygram_remedy::journal::FOLDER,
+        hide = true
+    )]
+    journal: PathBuf,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
@@ -66,6 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
             doing: "asking the kernel for its TCP sockets".into(),
             error,
         })?;
+        table.mark(changed::in_force(&args.journal));
         let seen = table.seen();
         let found = seen.connections > 0;
         choose(args, &mut table);

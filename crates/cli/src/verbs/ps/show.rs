@@ -48,6 +48,9 @@ pub(crate) fn text(table: &Table, width: usize) -> String {
         if let Some(verdict) = &connection.verdict {
             let _ = writeln!(out, "    ^ {}", verdict.explain());
         }
+        for changed in &connection.changed {
+            let _ = writeln!(out, "    ^ {}", changed.explain());
+        }
     }
     out
 }
