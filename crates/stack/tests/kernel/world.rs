@@ -110,7 +110,8 @@ impl World {
         self.deaf.store(deaf, Ordering::SeqCst);
     }
 
-    /// Returns a connection between the kernel and us, opened by one or the other.
+    /// Returns a connection between the kernel and us, opened by one or the other. Our runtime goes on while the kernel
+    /// works: on a line with losses the last segment of the handshake may have to be sent again.
     pub(crate) async fn connected(
         &self,
         family: Family,
@@ -123,7 +124,7 @@ impl World {
             let ours = tinygram_stack::TcpStream::connect(&self.stack, address)
                 .await
                 .expect("a connection");
-            (ours, accepts.join().expect("no panic"))
+            (ours, kernel(|| accepts.join().expect("no panic")).await)
         } else {
             let listener = tinygram_stack::TcpListener::bind(&self.stack, self.stack(family, 0))
                 .expect("a listener");
@@ -131,7 +132,7 @@ impl World {
             let connects =
                 thread::spawn(move || TcpStream::connect(address).expect("a connection"));
             let (ours, _) = listener.accept().await.expect("a connection");
-            (ours, connects.join().expect("no panic"))
+            (ours, kernel(|| connects.join().expect("no panic")).await)
         }
     }
 }
