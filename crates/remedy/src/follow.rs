@@ -22,6 +22,8 @@ pub struct Follower {
     ids: BTreeMap<(u32, SocketOption), u64>,
     /// Connections that the journal has and that are not set yet.
     waiting: BTreeMap<u64, Waiting>,
+    /// Sockets that the last walk did not meet.
+    missed: BTreeSet<u64>,
     followed: Followed,
     next_walk: Instant,
 }
@@ -69,6 +71,7 @@ impl Follower {
             command: command.to_owned(),
             ids: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            missed: BTreeSet::new(),
             followed: Followed::default(),
             next_walk: Instant::now() + WALK_AFTER,
         })
@@ -116,12 +119,18 @@ impl Follower {
         Ok(())
     }
 
-    /// Ends it, and returns the numbers of the changes, and what became of the connections.
+    /// Returns the numbers of the changes that it made, which stay in force when it ends.
+    #[must_use]
+    pub fn ids(&self) -> Vec<u64> {
+        self.ids.values().copied().collect()
+    }
+
+    /// Ends it, and returns what became of the connections.
     ///
     /// # Errors
     ///
     /// Returns what stopped it.
-    pub fn close(mut self) -> Result<(Vec<u64>, Followed), ApplyError> {
+    pub fn close(mut self) -> Result<Followed, ApplyError> {
         // What was set until now; then the program is gone and sets no more.
         let mut done = Vec::new();
         self.follow.poll(Duration::ZERO, |event| {
@@ -132,7 +141,7 @@ impl Follower {
         for (netns, outcomes) in done {
             self.take(netns, &outcomes)?;
         }
-        Ok((self.ids.into_values().collect(), self.followed))
+        Ok(self.followed)
     }
 
     /// Writes connections down, and lets the program set them.
@@ -265,7 +274,8 @@ impl Follower {
         self.drop_closed(hand)
     }
 
-    /// The journal of a busy server would grow by each connection that it ever had.
+    /// The journal of a busy server would grow by each connection that it ever had. A walk may skip a socket before
+    /// Linux 6.17, so closed is what two walks did not meet.
     fn drop_closed(&mut self, hand: &mut Hand) -> Result<(), ApplyError> {
         if self.ids.is_empty() {
             return Ok(());
@@ -278,15 +288,16 @@ impl Follower {
         }
         let mut journal = self.resume()?;
         let own: BTreeSet<u64> = self.ids.values().copied().collect();
+        let missed_before = std::mem::take(&mut self.missed);
         let closed: Vec<(u64, Vec<u64>)> = journal
             .in_force()
             .filter(|(id, _)| own.contains(id))
             .map(|(id, entry)| {
-                let cookies = entry.sockets.keys().copied();
-                (
-                    id,
-                    cookies.filter(|cookie| !open.contains(cookie)).collect(),
-                )
+                let missed = entry.sockets.keys().filter(|cookie| !open.contains(cookie));
+                let (closed, missed): (Vec<u64>, Vec<u64>) =
+                    missed.partition(|cookie| missed_before.contains(cookie));
+                self.missed.extend(missed);
+                (id, closed)
             })
             .collect();
         for (id, cookies) in closed {

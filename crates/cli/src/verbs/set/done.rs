@@ -50,11 +50,11 @@ pub(super) fn set(plan: &Set, args: &Args) -> Result<Done, Failure> {
     let mut ids: Vec<u64> = applied.iter().flat_map(|done| done.ids.clone()).collect();
     if let Some(mut follower) = follower {
         let followed = follow(&mut hand, &mut follower, plan.lasting);
-        let (others, what) = follower.close().map_err(failed)?;
-        ids.extend(others);
-        remark(&format!("tinygram set: {}", show::followed(&what)));
+        ids.extend(follower.ids());
+        let what = follower.close().map_err(failed);
         put_back(&mut hand, &ids, args)?;
         followed?;
+        remark(&format!("tinygram set: {}", show::followed(&what?)));
     } else if let Some(length) = plan.lasting {
         stop::wait(length);
         put_back(&mut hand, &ids, args)?;
