@@ -16,10 +16,7 @@ pub(crate) fn in_words(seen: Seen) -> String {
 
 /// Returns a number with its noun: `1 write`, `20 writes`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        count => format!("{count} {noun}s"),
-    }
+    tinygram_diagnosis::plural(count as usize, noun)
 }
 
 #[cfg(test)]

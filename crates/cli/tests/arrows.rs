@@ -47,6 +47,17 @@ const CRATES: &[(&str, &[&str])] = &[
         "tinygram-diagnose",
         &["tinygram-engine", "tinygram-stalls", "tinygram-wire"],
     ),
+    (
+        "tinygram-diagnosis",
+        &[
+            "tinygram-diagnose",
+            "tinygram-engine",
+            "tinygram-report",
+            "tinygram-stalls",
+            "tinygram-tables",
+            "tinygram-wire",
+        ],
+    ),
     // Through diagnose to the crates it is built on, for live packets.
     (
         "tinygram-watch",
@@ -86,6 +97,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tinygram-stalls",
             "tinygram-tcp",
             "tinygram-diagnose",
+            "tinygram-diagnosis",
             "tinygram-link",
             "tinygram-preload",
             "tinygram-remedy",

@@ -3,17 +3,16 @@
 //! Typed ([`args`]) -> meant ([`plan`]) -> done ([`results`]) -> shown ([`show`]).
 
 mod args;
-mod capture;
 mod fail_on;
 mod live;
 mod one_by_one;
 mod plan;
 mod results;
-mod ring;
 mod show;
 mod side_by_side;
 
 pub(crate) use args::Args;
+use tinygram_diagnosis::tables;
 use tinygram_tables::Rows;
 
 use crate::exit::{Done, Failure};
@@ -32,7 +31,7 @@ pub(crate) fn run(args: Args) -> Result<Done, Failure> {
     // A finding counts more than what could not be read, and that more than what cannot be told.
     let done = match (
         plan.fail_on.iter().any(|it| results.meets(it)),
-        results.untold().next().is_some(),
+        results.diagnosis.untold().next().is_some(),
     ) {
         (true, _) => Done::Found,
         (false, _) if partly => Done::Partly,
@@ -46,7 +45,7 @@ pub(crate) fn run(args: Args) -> Result<Done, Failure> {
 /// Returns which of these names belong together, in order: single captures, or the files of one
 /// ring buffer.
 pub(crate) fn streams(names: &[String]) -> Vec<Vec<String>> {
-    ring::streams(names, String::as_str)
+    tinygram_diagnosis::streams(names, String::as_str)
         .into_iter()
         .map(<[String]>::to_vec)
         .collect()
@@ -69,7 +68,7 @@ pub(crate) fn tables(mut args: Args, given: Vec<Given>) -> Result<Vec<Rows>, Fai
         return Err(failure);
     }
     Ok(match only {
-        Some(name) => vec![show::tables::of(name.table(), &results)],
-        None => show::tables::all(&results),
+        Some(name) => vec![tables::of(name.table(), &results.diagnosis)],
+        None => tables::all(&results.diagnosis),
     })
 }

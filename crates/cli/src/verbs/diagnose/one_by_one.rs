@@ -1,89 +1,58 @@
 //! The work on one capture: each of its files is read to its end, by all processors.
 
+use std::fs::File;
 use std::io::Read;
 use std::num::NonZero;
 use std::thread;
 
-use tinygram_diagnose::{Analyzer, Parameters};
+use tinygram_diagnose::Analyzer;
+use tinygram_diagnosis::{Capture, Work};
 use tinygram_wire::capture::{CaptureError, Reader};
 
 use super::args::Format;
-use super::capture::{Capture, Source, Tell};
 use super::live;
 use super::plan::Plan;
 use crate::exit::Failure;
 use crate::files::{self, Input};
 use crate::terminal::Reading;
 
+/// Is called with the state of the analysis.
+pub(super) type Tell<'a> = dyn FnMut(&Analyzer) -> Result<(), Failure> + 'a;
+
 /// Analyses one capture, or the files of one ring buffer as one stream.
 pub(super) fn analyse(inputs: &[Input], plan: &Plan, tell: &mut Tell) -> Result<Capture, Failure> {
     let mut capture = Work::new(&plan.parameters);
     for input in inputs {
-        capture.add(input, |analyzer| read(input, plan, analyzer, tell))?;
+        add(&mut capture, input, |analyzer| {
+            read(input, plan, analyzer, tell)
+        })?;
     }
-    Ok(capture.done(inputs))
+    Ok(done(capture, inputs))
 }
 
-/// A capture on which work has begun.
-pub(super) struct Work {
-    analyzer: Analyzer,
-    broken: Option<CaptureError>,
-    sources: Vec<Source>,
-    remarks: Vec<String>,
+/// Adds what `read` reads of an input; it returns why the input ended early, if it did.
+pub(super) fn add(
+    capture: &mut Work,
+    input: &Input,
+    read: impl FnOnce(&mut Analyzer) -> Result<Option<CaptureError>, Failure>,
+) -> Result<(), Failure> {
+    let before = capture.analyzer.frames();
+    if let Input::File(path) = input {
+        let path = path.clone();
+        let open = move || Ok(Box::new(File::open(&path)?) as Box<dyn Read>);
+        capture.begins(input.name(), Box::new(open));
+    }
+    if let Some(error) = read(&mut capture.analyzer)? {
+        let said = capture.ends_early(&input.name(), before, error);
+        said.map_err(Failure::Input)?;
+    }
+    Ok(())
 }
 
-impl Work {
-    pub(super) fn new(parameters: &Parameters) -> Self {
-        Self {
-            analyzer: Analyzer::new(parameters.clone()),
-            broken: None,
-            sources: Vec::new(),
-            remarks: Vec::new(),
-        }
-    }
-
-    /// Adds what `read` reads of an input; it returns why the input ended early, if it did.
-    pub(super) fn add(
-        &mut self,
-        input: &Input,
-        read: impl FnOnce(&mut Analyzer) -> Result<Option<CaptureError>, Failure>,
-    ) -> Result<(), Failure> {
-        let before = self.analyzer.frames();
-        if let Input::File(path) = input {
-            self.sources.push(Source {
-                path: path.clone(),
-                frames_before: before,
-            });
-        }
-        if let Some(error) = read(&mut self.analyzer)? {
-            let name = input.name();
-            let frames = self.analyzer.frames() - before;
-            if frames == 0 {
-                return Err(Failure::Input(format!("{name} {error}")));
-            }
-            self.remarks.push(format!(
-                "tinygram: {name} {error}; the {frames} frames before are reported"
-            ));
-            self.broken = Some(error);
-        }
-        Ok(())
-    }
-
-    pub(super) fn done(self, inputs: &[Input]) -> Capture {
-        let name = match inputs {
-            [one] => one.name(),
-            [first, .., last] => format!("{} to {}", first.name(), last.name()),
-            [] => String::new(),
-        };
-        Capture {
-            name,
-            report: self.analyzer.finish(),
-            first_connection: 0,
-            broken: self.broken,
-            sources: self.sources,
-            remarks: self.remarks,
-        }
-    }
+/// Returns the capture that was read from these inputs.
+pub(super) fn done(capture: Work, inputs: &[Input]) -> Capture {
+    let names: Vec<_> = inputs.iter().map(Input::name).collect();
+    capture.done(&names)
 }
 
 /// Returns how many threads can work at once.

@@ -73,13 +73,13 @@ impl Plan {
                 )));
             }
         }
-        if args.annotate.is_some() && super::ring::streams(&inputs, Input::name).len() > 1 {
+        if args.annotate.is_some() && tinygram_diagnosis::streams(&inputs, Input::name).len() > 1 {
             return Err(Failure::Input(
                 "--annotate writes the copy of one capture (accepted: one CAPTURE, or the files of one ring buffer)"
                     .to_owned(),
             ));
         }
-        if args.explain.is_some() && super::ring::streams(&inputs, Input::name).len() > 1 {
+        if args.explain.is_some() && tinygram_diagnosis::streams(&inputs, Input::name).len() > 1 {
             return Err(Failure::Input(
                 "--explain tells of a frame of one capture (accepted: one CAPTURE, or the files of one ring buffer)"
                     .to_owned(),

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use tinygram_diagnose::{Analyzer, Parameters};
+use tinygram_diagnosis::{Capture, Work};
 
-use super::capture::Capture;
-use super::one_by_one::{Work, processors};
+use super::one_by_one::{self, processors};
 use super::plan::Plan;
 use crate::exit::Failure;
 use crate::files::{self, Input};
@@ -65,7 +65,7 @@ fn analyse(
 ) -> Result<Capture, Failure> {
     let mut capture = Work::new(parameters);
     for input in inputs {
-        capture.add(input, |analyzer: &mut Analyzer| {
+        one_by_one::add(&mut capture, input, |analyzer: &mut Analyzer| {
             let Some(path) = path(input) else {
                 return Ok(None);
             };
@@ -76,7 +76,7 @@ fn analyse(
             Ok(analyzer.read(reading.over(file), 1).err())
         })?;
     }
-    Ok(capture.done(inputs))
+    Ok(one_by_one::done(capture, inputs))
 }
 
 fn path(input: &Input) -> Option<&Path> {

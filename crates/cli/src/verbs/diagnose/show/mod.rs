@@ -1,34 +1,35 @@
 //! The results, with one exporter per format.
 
-mod annotate;
-mod audit;
-mod group;
-mod html;
-mod json;
-mod rows;
-pub(super) mod tables;
 pub(super) mod terminal;
-mod totals;
-mod trace;
 mod xplot;
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::Path;
+
+use tinygram_diagnosis::annotate::{self, Unfinished};
+use tinygram_diagnosis::{Capture, Echo, audit, html, json, tables};
+use tinygram_report::Destination;
 
 use super::args::Format;
 use super::plan::Plan;
 use super::results::Results;
 use crate::exit::{Done, Failure};
-use crate::files::failed;
+use crate::files::{Input, failed};
 use crate::interrupt;
 use crate::shown::{self, Rendered};
 
 pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
     if let Some((path, file)) = plan.html.take() {
-        html::write(results, file).map_err(|error| failed(&path, error))?;
+        write_page(results, file).map_err(|error| failed(&path, error))?;
     }
-    for capture in results.captures.iter().filter(|c| !c.sources.is_empty()) {
+    for capture in results
+        .diagnosis
+        .captures
+        .iter()
+        .filter(|c| !c.sources.is_empty())
+    {
         if let Some((path, file)) = plan.annotate.take() {
-            annotate::write(capture, &path, file)?;
+            write_annotated(capture, &path, file)?;
         }
         if let Some((path, folder)) = &plan.xplot {
             xplot::write(capture, folder).map_err(|error| failed(path, error))?;
@@ -36,9 +37,12 @@ pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
     }
     let output = plan.output.take();
     let shown = match (plan.format, shown::encoding(plan.format)) {
-        (_, Some(encoding)) => Rendered::rows(&tables::of(plan.table, results), encoding)?,
+        (_, Some(encoding)) => {
+            Rendered::rows(&tables::of(plan.table, &results.diagnosis), encoding)?
+        }
         (Format::Json, None) => {
-            let write = |into: &mut dyn Write| json::write(&plan, results, into);
+            let echo = echo(&plan);
+            let write = |into: &mut dyn Write| json::write(&echo, &results.diagnosis, into);
             return match output {
                 None => crate::terminal::stream(write),
                 Some((path, file)) => interrupt::shielded(|| file.fill(write))
@@ -47,7 +51,7 @@ pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
             };
         }
         (_, None) => Rendered::Text(match plan.parameters.explain {
-            Some(frame) => audit::story(frame, results),
+            Some(frame) => audit::story(frame, &results.diagnosis),
             None => terminal::report(&plan, results),
         }),
     };
@@ -59,5 +63,43 @@ pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
         Some((path, file)) => interrupt::shielded(|| file.write(shown.bytes()))
             .map(|()| Done::Well)
             .map_err(|error| failed(&path, error)),
+    }
+}
+
+fn write_page(results: &Results, out: Destination) -> io::Result<()> {
+    let page = html::page(&results.diagnosis, shown::origin())?.to_html();
+    interrupt::shielded(|| out.write(page.as_bytes()))
+}
+
+/// Writes the files of the capture one after the other, as sections of one file.
+fn write_annotated(capture: &Capture, path: &Path, out: Destination) -> Result<(), Failure> {
+    // The failure of the copy, which is more specific than the write error.
+    let mut ended = None;
+    let written = interrupt::shielded(|| {
+        out.fill(|into| {
+            annotate::copy(capture, into).map_err(|reason| {
+                ended = Some(reason);
+                io::ErrorKind::Other.into()
+            })
+        })
+    });
+    match ended {
+        Some(Unfinished::Opening(name, error)) => Err(Failure::Io {
+            doing: format!("reading {name}"),
+            error,
+        }),
+        Some(Unfinished::Reading(name, error)) => Err(Failure::Input(format!("{name} {error}"))),
+        Some(Unfinished::Writing(error)) => Err(failed(path, error)),
+        None => written.map_err(|error| failed(path, error)),
+    }
+}
+
+/// Returns what the document repeats of the plan.
+fn echo(plan: &Plan) -> Echo {
+    Echo {
+        captures: plan.inputs.iter().map(Input::name).collect(),
+        fail_on: plan.fail_on.iter().map(|c| c.text().to_owned()).collect(),
+        connection_limit: plan.parameters.connection_limit,
+        finding_limit: plan.parameters.finding_limit,
     }
 }

@@ -4,34 +4,34 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::Write as _;
 
-use tinygram_diagnose::{
-    Analyzer, ConnectionReport, Finding, Kind, Lookalike, Side, Summary, recipes,
+use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Kind, Lookalike, Side, recipes};
+use tinygram_diagnosis::{
+    Capture, Diagnosis, Group, asides, audit, groups, outcome, plural, seconds, totals,
 };
 use tinygram_stalls::ms;
 
 use super::super::plan::Plan;
-use super::super::results::{Capture, Results};
-use super::group::{Group, groups, plural, seconds};
-use super::totals;
+use super::super::results::Results;
 use crate::exit::Failure;
 
 pub(super) fn report(plan: &Plan, results: &Results) -> String {
-    let groups = groups(results);
+    let diagnosis = &results.diagnosis;
+    let groups = groups(diagnosis);
     let mut out = String::new();
-    verdict(&mut out, plan, results, &groups);
-    overall(&mut out, results);
-    connections(&mut out, plan, results);
+    verdict(&mut out, plan, diagnosis, &groups);
+    overall(&mut out, diagnosis);
+    connections(&mut out, plan, diagnosis);
     for group in &groups {
-        findings(&mut out, plan, results, group);
+        findings(&mut out, plan, diagnosis, group);
     }
-    possible(&mut out, plan, results);
+    possible(&mut out, plan, diagnosis);
     for condition in plan.fail_on.iter().filter(|it| results.meets(it)) {
         let _ = writeln!(out, "\n--fail-on {}: it holds", condition.text());
     }
     out
 }
 
-fn verdict(out: &mut String, plan: &Plan, results: &Results, groups: &[Group<'_>]) {
+fn verdict(out: &mut String, plan: &Plan, results: &Diagnosis, groups: &[Group<'_>]) {
     let total = results.total();
     for group in groups.iter().take(SENTENCES) {
         let _ = writeln!(out, "{}", group.sentence());
@@ -56,110 +56,9 @@ fn verdict(out: &mut String, plan: &Plan, results: &Results, groups: &[Group<'_>
     }
 }
 
-/// Returns what to say if nothing stalled; an empty text if something did. `verbose` names all captures that
-/// cannot tell.
-pub(super) fn outcome(results: &Results, verbose: bool) -> String {
-    let total = results.total();
-    let mut out = String::new();
-    let several = results.captures.len() > 1;
-    for (names, obstacles) in by_reason(results) {
-        let whose = match &names[..] {
-            [name] if several => format!("{name}: "),
-            [_, _, ..] if verbose => format!("{}: ", names.join(", ")),
-            [first, others @ ..] if !others.is_empty() => format!(
-                "{first} and {} (--verbose names them): ",
-                plural(others.len(), "other capture")
-            ),
-            _ => String::new(),
-        };
-        let reasons: Vec<_> = obstacles.iter().map(|o| o.reason()).collect();
-        let _ = writeln!(
-            out,
-            "{whose}Cannot tell, because {}.",
-            reasons.join(", and ")
-        );
-        for obstacle in obstacles {
-            let _ = writeln!(out, "  To see more: {}.", obstacle.remedy());
-        }
-    }
-    let untold = results.untold().count();
-    if total.stalls > 0 || untold == results.captures.len() {
-        return out;
-    }
-    let _ = write!(
-        out,
-        "No stalls{}: {} with {} in {}",
-        if total.some_kinds {
-            " of the kind asked for (--kind)"
-        } else {
-            ""
-        },
-        plural(total.connections as usize, "connection"),
-        plural(total.segments as usize, "segment"),
-        seconds(total.last_ns - total.first_ns)
-    );
-    let _ = match total.sight.dominant() {
-        Some((by, ns)) => writeln!(
-            out,
-            "; {} of the {} that connections lasted {}.",
-            seconds(ns),
-            seconds(total.sight.lifetime_ns),
-            by.sentence()
-        ),
-        None => writeln!(out, "."),
-    };
-    out
-}
-
-/// Returns the captures of which nothing can be told, those with the same reasons together, in the order
-/// of the first of them.
-fn by_reason(results: &Results) -> Vec<(Vec<&str>, tinygram_diagnose::Obstacles)> {
-    let mut groups: Vec<(Vec<&str>, tinygram_diagnose::Obstacles)> = Vec::new();
-    for (capture, obstacles) in results.untold() {
-        match groups.iter_mut().find(|(_, known)| *known == obstacles) {
-            Some((names, _)) => names.push(&capture.name),
-            None => groups.push((vec![&capture.name], obstacles)),
-        }
-    }
-    groups
-}
-
-/// Returns remarks that accuse nobody, a sentence each.
-pub(super) fn asides(total: &Summary) -> Vec<String> {
-    let mut sentences = Vec::new();
-    if total.possible > 0 {
-        let stalls = match total.possible {
-            1 => "1 stall is".to_owned(),
-            n => format!("{n} stalls are"),
-        };
-        sentences.push(format!(
-            "{stalls} possible, {}: seen too seldom, from too far away or too late behind the ACK to exclude another \
-             cause (listed below).",
-            seconds(total.possible_ns)
-        ));
-    }
-    if total.sight.unwatched > 0 {
-        let segments = match total.sight.unwatched {
-            1 => "1 segment was".to_owned(),
-            n => format!("{n} segments were"),
-        };
-        sentences.push(format!(
-            "{segments} held for {} in all, and nobody was seen to wait: a reader elsewhere may have (behind a VPN, of a report).",
-            seconds(total.sight.unwatched_ns)
-        ));
-    }
-    if total.unseen.quic > 0 {
-        sentences.push(format!(
-            "{} of QUIC: out of scope, for it has neither Nagle's algorithm nor TCP's delayed ACKs.",
-            plural(total.unseen.quic as usize, "frame")
-        ));
-    }
-    sentences
-}
-
 /// Writes who lost most, and where to change something, if there are too many connections to look
 /// at each.
-fn overall(out: &mut String, results: &Results) {
+fn overall(out: &mut String, results: &Diagnosis) {
     if (results.total().connections as usize) < MANY {
         return;
     }
@@ -191,7 +90,7 @@ fn overall(out: &mut String, results: &Results) {
     }
 }
 
-fn connections(out: &mut String, plan: &Plan, results: &Results) {
+fn connections(out: &mut String, plan: &Plan, results: &Diagnosis) {
     let mut rows: Vec<_> = results
         .captures
         .iter()
@@ -330,7 +229,7 @@ struct Innocent {
     frames: Vec<u64>,
 }
 
-fn findings(out: &mut String, plan: &Plan, results: &Results, group: &Group<'_>) {
+fn findings(out: &mut String, plan: &Plan, results: &Diagnosis, group: &Group<'_>) {
     let c = group.connections[0];
     let sender = group.findings[0].sender;
     let _ = write!(
@@ -364,7 +263,7 @@ fn findings(out: &mut String, plan: &Plan, results: &Results, group: &Group<'_>)
         let _ = writeln!(out, "    - {reason}");
     }
     if plan.verbose {
-        super::audit::write(out, typical);
+        audit::write(out, typical);
     }
     let advice = typical.advice();
     let _ = writeln!(out, "  Change one of these, what costs least first:");
@@ -391,7 +290,7 @@ fn findings(out: &mut String, plan: &Plan, results: &Results, group: &Group<'_>)
 }
 
 /// Writes the possible findings, which accuse nobody, with their frames.
-fn possible(out: &mut String, plan: &Plan, results: &Results) {
+fn possible(out: &mut String, plan: &Plan, results: &Diagnosis) {
     let mut found = results
         .findings()
         .filter(|(_, f)| !f.tier.accuses())
@@ -411,7 +310,7 @@ fn possible(out: &mut String, plan: &Plan, results: &Results) {
             finding.habit()
         );
         if plan.verbose {
-            super::audit::write(out, finding);
+            audit::write(out, finding);
         }
     }
     let more = found.count();

@@ -4,11 +4,10 @@ use std::fmt::Write;
 use std::io;
 
 use tinygram_diagnose::{Facts, Finding};
+use tinygram_diagnosis::Capture;
+use tinygram_diagnosis::trace::{self, Excerpt};
 use tinygram_report::Folder;
 use tinygram_stalls::ms;
-
-use super::super::results::Capture;
-use super::trace::{self, Excerpt};
 
 /// Writes one graph per direction that stalled, at most [`GRAPHS`] per capture.
 pub(super) fn write(capture: &Capture, folder: &Folder) -> io::Result<()> {

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use tinygram_diagnose::{ConnectionReport, Finding};
 use tinygram_report::{Axis, Chart, Mark, Point, Scale, Series, Tone};
 
-use super::super::super::results::Capture;
 use super::time_sequence::{clock, milliseconds, of_day};
+use crate::capture::Capture;
 
 /// Returns the timeline of a capture, if it has a connection.
 pub(super) fn of(capture: &Capture) -> Option<Chart> {

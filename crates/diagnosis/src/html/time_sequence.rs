@@ -5,7 +5,7 @@ use tinygram_diagnose::Hold;
 use tinygram_report::{Axis, Band, Chart, Mark, Point, Series, Tone, units};
 use tinygram_stalls::ms;
 
-use super::super::trace::{Dot, Excerpt};
+use crate::trace::{Dot, Excerpt};
 
 /// Returns the chart, if the finding is a stall whose segments were found.
 pub(super) fn of(name: &str, trace: &Excerpt<'_>) -> Option<Chart> {

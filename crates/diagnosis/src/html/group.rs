@@ -5,11 +5,11 @@ use std::io;
 use tinygram_diagnose::Side;
 use tinygram_report::{Article, Badge, Chart, Entry, Section, Table, Tone};
 
-use super::super::audit;
-use super::super::group::{Group, plural, seconds};
-use super::super::trace::{self, Excerpt};
 use super::time_sequence::{self, clock};
 use super::{code, left_out, numbers, words};
+use crate::audit;
+use crate::group::{Group, plural, seconds};
+use crate::trace::{self, Excerpt};
 
 pub(super) fn article(at: usize, group: &Group<'_>) -> io::Result<Article> {
     let typical = group.typical();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Returns the inputs, with those of one ring buffer grouped. `name` returns an input's name; an
 /// input without a name stands alone.
-pub(super) fn streams<'a, T, N: AsRef<str> + 'a>(
+pub fn streams<'a, T, N: AsRef<str> + 'a>(
     inputs: &'a [T],
     name: impl Fn(&'a T) -> N,
 ) -> Vec<&'a [T]> {

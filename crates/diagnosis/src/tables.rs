@@ -5,10 +5,11 @@ use tinygram_diagnose::{
 };
 use tinygram_tables::{Rows, Table, Value, schemas};
 
-use super::super::results::{Capture, Results};
+use crate::capture::Capture;
+use crate::results::Diagnosis;
 
 /// Returns every table.
-pub(in super::super) fn all(results: &Results) -> Vec<Rows> {
+pub fn all(results: &Diagnosis) -> Vec<Rows> {
     let tables = [
         &schemas::FINDINGS,
         &schemas::CONNECTIONS,
@@ -19,7 +20,7 @@ pub(in super::super) fn all(results: &Results) -> Vec<Rows> {
 }
 
 /// Returns one table.
-pub(in super::super) fn of(table: &'static Table, results: &Results) -> Rows {
+pub fn of(table: &'static Table, results: &Diagnosis) -> Rows {
     let mut rows = Rows::of(table);
     for capture in &results.captures {
         match table.name {

@@ -6,14 +6,14 @@ use std::io::{self, Write};
 use serde_json::ser::{Formatter, PrettyFormatter};
 
 /// Indents the document and its parts. What stands in a part takes one line each, whatever it holds.
-pub(super) struct RowByRow {
+pub(crate) struct RowByRow {
     /// How many lists and objects are open.
     depth: usize,
     outside: PrettyFormatter<'static>,
 }
 
 impl RowByRow {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             depth: 0,
             outside: PrettyFormatter::new(),

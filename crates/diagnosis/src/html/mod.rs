@@ -7,21 +7,18 @@ mod timeline;
 
 use std::io;
 
-use tinygram_report::{
-    Align, Article, Column, Destination, Entry, Page, Part, Section, Table, Tone,
-};
+use tinygram_report::{Align, Article, Column, Entry, Page, Part, Section, Table, Tone};
 use tinygram_stalls::recipes;
 
-use super::super::results::Results;
-use super::group::{Group, groups, plural};
-use crate::{interrupt, shown};
+use crate::group::{Group, groups, plural};
+use crate::outcome::{asides, outcome};
+use crate::results::Diagnosis;
 
-pub(super) fn write(results: &Results, out: Destination) -> io::Result<()> {
-    let page = page(results)?.to_html();
-    interrupt::shielded(|| out.write(page.as_bytes()))
-}
-
-fn page(results: &Results) -> io::Result<Page> {
+/// Returns the diagnosis as a page. `origin` says what made it.
+///
+/// # Errors
+/// Those of opening a capture again, for the charts.
+pub fn page(results: &Diagnosis, origin: String) -> io::Result<Page> {
     let groups = groups(results);
     let names: Vec<_> = results.captures.iter().map(|c| c.name.clone()).collect();
     let mut sections = vec![verdict(results, &groups)];
@@ -46,27 +43,23 @@ fn page(results: &Results) -> io::Result<Page> {
         title: format!("tinygram diagnose: {}", names.join(", ")),
         lead: "Which connections stalled, what that cost, who can change it, and how.".into(),
         sections,
-        origin: shown::origin(),
+        origin,
     })
 }
 
 /// Returns the findings, costliest first; or a sentence that there are none.
-fn verdict(results: &Results, groups: &[Group<'_>]) -> Section {
+fn verdict(results: &Diagnosis, groups: &[Group<'_>]) -> Section {
     let total = results.total();
     let mut sentences: Vec<_> = (groups.iter().take(SENTENCES))
         .map(|group| (Tone::Bad, group.sentence()))
         .collect();
-    let outcome = super::terminal::outcome(results, true);
+    let outcome = outcome(results, true);
     sentences.extend(
         outcome
             .lines()
             .map(|it| (Tone::Plain, it.trim().to_owned())),
     );
-    sentences.extend(
-        super::terminal::asides(&total)
-            .into_iter()
-            .map(|it| (Tone::Plain, it)),
-    );
+    sentences.extend(asides(&total).into_iter().map(|it| (Tone::Plain, it)));
     Section::Verdict(sentences)
 }
 

@@ -6,11 +6,11 @@ use serde::Serialize;
 use tinygram_diagnose::{Asked, Check, Finding, Saw};
 use tinygram_report::Section;
 
-use super::super::results::Results;
+use crate::results::Diagnosis;
 
 /// A check that was asked about a finding, in JSON.
 #[derive(Serialize)]
-pub(super) struct CheckRow {
+pub(crate) struct CheckRow {
     check: &'static str,
     passed: bool,
     /// The measure and its bound, if it has one.
@@ -19,7 +19,7 @@ pub(super) struct CheckRow {
 }
 
 impl CheckRow {
-    pub(super) fn all(finding: &Finding) -> Vec<Self> {
+    pub(crate) fn all(finding: &Finding) -> Vec<Self> {
         finding.checks.iter().map(Self::of).collect()
     }
 
@@ -34,7 +34,7 @@ impl CheckRow {
 
 /// What a check is, once for all findings.
 #[derive(Serialize)]
-pub(super) struct CheckKind {
+pub(crate) struct CheckKind {
     check: &'static str,
     asks: &'static str,
     passed: &'static str,
@@ -44,7 +44,7 @@ pub(super) struct CheckKind {
 }
 
 /// Returns all checks.
-pub(super) fn kinds() -> Vec<CheckKind> {
+pub(crate) fn kinds() -> Vec<CheckKind> {
     let kind = |check: &'static Check| CheckKind {
         check: check.name,
         asks: check.asks,
@@ -57,12 +57,12 @@ pub(super) fn kinds() -> Vec<CheckKind> {
 }
 
 /// Returns the name of the check that keeps a finding from being certain.
-pub(super) fn bounded_by(finding: &Finding) -> Option<&'static str> {
+pub(crate) fn bounded_by(finding: &Finding) -> Option<&'static str> {
     finding.bounded_by().map(|asked| asked.check.name)
 }
 
 /// Writes the checks of a finding, a line each.
-pub(super) fn write(out: &mut String, finding: &Finding) {
+pub fn write(out: &mut String, finding: &Finding) {
     let _ = writeln!(out, "  Asked:");
     for asked in &finding.checks {
         let _ = writeln!(out, "    {}", line(asked));
@@ -74,7 +74,7 @@ pub(super) fn write(out: &mut String, finding: &Finding) {
 }
 
 /// Returns the checks of a finding for the page, folded.
-pub(super) fn section(finding: &Finding) -> Option<Section> {
+pub(crate) fn section(finding: &Finding) -> Option<Section> {
     let items: Vec<_> = finding.checks.iter().map(line).collect();
     (!items.is_empty()).then(|| Section::Folded {
         summary: format!("What was asked before accusing ({} checks)", items.len()),
@@ -87,7 +87,7 @@ pub(super) fn section(finding: &Finding) -> Option<Section> {
 }
 
 /// Returns the story of the frame that was asked about.
-pub(super) fn story(frame: u64, results: &Results) -> String {
+pub fn story(frame: u64, results: &Diagnosis) -> String {
     let mut out = format!("Frame {frame}\n");
     for capture in &results.captures {
         for line in &capture.report.explanation {

@@ -1,40 +1,46 @@
 //! The second reading of a capture: the segments around a finding, for plots.
 
-use std::fs::File;
-
 use tinygram_diagnose::{Finding, Side};
 use tinygram_engine::Flags;
 use tinygram_wire::capture::Reader;
 use tinygram_wire::decode;
 use tinygram_wire::endpoint::Endpoint;
 
-use super::super::results::Capture;
+use crate::capture::Capture;
 
 /// The segments of one connection in a span of time.
-pub(super) struct Excerpt<'a> {
-    pub(super) finding: &'a Finding,
-    pub(super) from_ns: i64,
-    pub(super) to_ns: i64,
+pub struct Excerpt<'a> {
+    /// The finding.
+    pub finding: &'a Finding,
+    /// The beginning, in nanoseconds since the epoch.
+    pub from_ns: i64,
+    /// The end, in nanoseconds since the epoch.
+    pub to_ns: i64,
     sender: Endpoint,
     receiver: Endpoint,
-    pub(super) dots: Vec<Dot>,
+    /// The segments, in the order of the capture.
+    pub dots: Vec<Dot>,
 }
 
 /// One segment.
-pub(super) struct Dot {
-    pub(super) frame: u64,
-    pub(super) time_ns: i64,
+pub struct Dot {
+    /// The number of its frame.
+    pub frame: u64,
+    /// When it was captured, in nanoseconds since the epoch.
+    pub time_ns: i64,
     /// Whether the finding's sender sent it, instead of its peer.
-    pub(super) by_sender: bool,
-    pub(super) seq: u32,
-    pub(super) len: u32,
+    pub by_sender: bool,
+    /// The sequence number of its first byte.
+    pub seq: u32,
+    /// Its payload, in bytes.
+    pub len: u32,
     /// The acknowledgment number, if it has one.
-    pub(super) ack: Option<u32>,
+    pub ack: Option<u32>,
 }
 
 impl<'a> Excerpt<'a> {
     /// Returns an empty trace around a stall, with a third of its length before and after it.
-    pub(super) fn around(capture: &Capture, finding: &'a Finding) -> Option<Self> {
+    pub fn around(capture: &Capture, finding: &'a Finding) -> Option<Self> {
         let connection = capture.connection(finding.connection)?;
         let end_ns = finding.frames.last()?.time_ns;
         let margin_ns = ((end_ns - finding.start_ns) / 3).max(1_000_000);
@@ -49,7 +55,7 @@ impl<'a> Excerpt<'a> {
     }
 
     /// Returns an empty trace for the whole of a direction of a connection.
-    pub(super) fn whole(capture: &Capture, finding: &'a Finding) -> Option<Self> {
+    pub fn whole(capture: &Capture, finding: &'a Finding) -> Option<Self> {
         let connection = capture.connection(finding.connection)?;
         Some(Self {
             finding,
@@ -61,7 +67,8 @@ impl<'a> Excerpt<'a> {
         })
     }
 
-    pub(super) fn sender_side(&self) -> Side {
+    /// Returns the side that sent what was held.
+    pub fn sender_side(&self) -> Side {
         self.finding.sender
     }
 
@@ -79,9 +86,12 @@ impl<'a> Excerpt<'a> {
 
 /// Fills the traces from the capture. Damage ends the reading; it was reported at the first
 /// reading.
-pub(super) fn fill(capture: &Capture, traces: &mut [Excerpt<'_>]) -> std::io::Result<()> {
+///
+/// # Errors
+/// Those of opening the capture again.
+pub fn fill(capture: &Capture, traces: &mut [Excerpt<'_>]) -> std::io::Result<()> {
     for source in &capture.sources {
-        let Ok(mut reader) = Reader::new(File::open(&source.path)?) else {
+        let Ok(mut reader) = Reader::new((source.open)()?) else {
             continue;
         };
         while let Ok(Some(frame)) = reader.next_frame() {

@@ -6,21 +6,27 @@ use std::net::IpAddr;
 use tinygram_diagnose::{ConnectionReport, Finding, Kind, Side};
 use tinygram_stalls::ms;
 
-use super::super::results::{Capture, Results};
+use crate::capture::Capture;
+use crate::results::Diagnosis;
 
 /// Findings of one kind, of one sending side, between a client and a service.
-pub(super) struct Group<'a> {
-    pub(super) capture: &'a Capture,
-    pub(super) kind: Kind,
-    pub(super) findings: Vec<&'a Finding>,
-    pub(super) cost_ns: i64,
-    /// The connections of the findings, and the sum of their durations.
-    pub(super) connections: Vec<&'a ConnectionReport>,
-    pub(super) duration_ns: i64,
+pub struct Group<'a> {
+    /// The capture that they are of.
+    pub capture: &'a Capture,
+    /// Their kind.
+    pub kind: Kind,
+    /// The findings, in order of discovery; never empty.
+    pub findings: Vec<&'a Finding>,
+    /// Their cost, in nanoseconds.
+    pub cost_ns: i64,
+    /// The connections of the findings.
+    pub connections: Vec<&'a ConnectionReport>,
+    /// The sum of the connections' durations, in nanoseconds.
+    pub duration_ns: i64,
 }
 
 /// Returns the groups, the costliest first.
-pub(super) fn groups(results: &Results) -> Vec<Group<'_>> {
+pub fn groups(results: &Diagnosis) -> Vec<Group<'_>> {
     let mut all = Vec::new();
     for capture in &results.captures {
         let mut found: BTreeMap<(IpAddr, IpAddr, u16, Side, Kind), Vec<&Finding>> = BTreeMap::new();
@@ -68,7 +74,7 @@ impl<'a> Group<'a> {
     }
 
     /// Returns the verdict on the group, in one sentence.
-    pub(super) fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         let finding = self.typical();
         let c = self.connections[0];
         let many = match self.connections.len() {
@@ -98,7 +104,7 @@ impl<'a> Group<'a> {
     }
 
     /// Returns a finding with the most frequent habit of the group.
-    pub(super) fn typical(&self) -> &'a Finding {
+    pub fn typical(&self) -> &'a Finding {
         let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
         for (at, finding) in self.findings.iter().enumerate() {
             counts.entry(finding.habit()).or_insert((0, at)).0 += 1;
@@ -109,7 +115,7 @@ impl<'a> Group<'a> {
 
     /// Returns a Wireshark display filter for the findings; only for the first of them if it would
     /// be too long to paste.
-    pub(super) fn filter(&self) -> String {
+    pub fn filter(&self) -> String {
         let frames: Vec<_> = self
             .findings
             .iter()
@@ -120,7 +126,7 @@ impl<'a> Group<'a> {
     }
 
     /// Returns what the filter leaves out, and how to see it; `None` if it is complete.
-    pub(super) fn filter_note(&self) -> Option<String> {
+    pub fn filter_note(&self) -> Option<String> {
         let all = self.findings.len();
         (all > FILTERED).then(|| {
             format!(
@@ -134,12 +140,16 @@ impl<'a> Group<'a> {
 /// The most findings whose frames a filter lists: some 800 characters.
 const FILTERED: usize = 40;
 
-pub(super) fn plural(count: usize, noun: &str) -> String {
-    crate::amount::counted(count as u64, noun)
+/// Returns a number with its noun: `1 write`, `20 writes`.
+pub fn plural(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    }
 }
 
 /// Returns a duration for people to read. Nobody counts days in seconds.
-pub(super) fn seconds(ns: i64) -> String {
+pub fn seconds(ns: i64) -> String {
     let s = ns as f64 / 1e9;
     match ns / 1_000_000_000 {
         ..1 => ms(ns),

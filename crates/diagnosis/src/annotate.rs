@@ -1,57 +1,45 @@
 //! `--annotate`: the capture with packet comments, for Wireshark.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
 
 use tinygram_diagnose::{Facts, Finding};
-use tinygram_report::Destination;
 use tinygram_stalls::ms;
-use tinygram_wire::capture;
+use tinygram_wire::capture::{self, CaptureError};
 
-use super::super::results::{Capture, Source};
-use crate::exit::Failure;
-use crate::files::failed;
-use crate::interrupt;
+use crate::capture::{Capture, Source};
 
-/// Writes the files of the capture one after the other, as sections of one file.
-pub(super) fn write(capture: &Capture, path: &Path, out: Destination) -> Result<(), Failure> {
-    // The failure of the copy, which is more specific than the write error.
-    let mut ended = None;
-    let written = interrupt::shielded(|| {
-        out.fill(|into| {
-            copy(capture, path, into).map_err(|failure| {
-                ended = Some(failure);
-                io::ErrorKind::Other.into()
-            })
-        })
-    });
-    match ended {
-        Some(failure) => Err(failure),
-        None => written.map_err(|error| failed(path, error)),
-    }
+/// The reason why a copy was not finished.
+pub enum Unfinished {
+    /// A file of the capture, by its name, could not be opened again.
+    Opening(String, io::Error),
+    /// A file of the capture, by its name, could not be read again.
+    Reading(String, CaptureError),
+    /// The copy could not be written.
+    Writing(io::Error),
 }
 
-fn copy(capture: &Capture, out: &Path, mut into: &mut dyn Write) -> Result<(), Failure> {
+/// Copies the files of the capture one after the other, as sections of one file.
+///
+/// # Errors
+/// [`Unfinished`] if a file cannot be read or the copy cannot be written.
+pub fn copy(capture: &Capture, mut into: &mut dyn Write) -> Result<(), Unfinished> {
     let comments = comments(&capture.report.findings);
     for Source {
-        path,
+        name,
+        open,
         frames_before,
     } in &capture.sources
     {
-        let from = File::open(path).map_err(|error| Failure::Io {
-            doing: format!("reading {}", path.display()),
-            error,
-        })?;
+        let from = open().map_err(|error| Unfinished::Opening(name.clone(), error))?;
         let comment = |number: u64| comments.get(&(frames_before + number)).cloned();
         match capture::annotate(from, &mut into, comment) {
             Ok(()) => {}
             // What could be read was analysed and is copied; the user has been told why it ends
             // early.
             Err(_) if capture.broken.is_some() => {}
-            Err(capture::CaptureError::Io(error)) => return Err(failed(out, error)),
-            Err(error) => return Err(Failure::Input(format!("{} {error}", path.display()))),
+            Err(CaptureError::Io(error)) => return Err(Unfinished::Writing(error)),
+            Err(error) => return Err(Unfinished::Reading(name.clone(), error)),
         }
     }
     Ok(())

@@ -4,13 +4,13 @@ use tinygram_diagnose::{ConnectionReport, Lookalike};
 use tinygram_report::{Entry, Section, Table, Tone};
 use tinygram_stalls::ms;
 
-use super::super::super::results::Results;
-use super::super::group::seconds;
-use super::super::totals::{self, Total};
 use super::{left_out, numbers, words};
+use crate::group::seconds;
+use crate::results::Diagnosis;
+use crate::totals::{self, Total};
 
 /// Returns totals by program and by host, if there are more than a few connections.
-pub(super) fn totals(results: &Results) -> impl Iterator<Item = Table> {
+pub(super) fn totals(results: &Diagnosis) -> impl Iterator<Item = Table> {
     let are_many = results.total().connections as usize >= MANY;
     let tables = [
         ("By server and port", totals::by_service(results)),
@@ -43,7 +43,7 @@ fn total_table(title: &str, totals: &[Total]) -> Table {
 }
 
 /// Returns the connections, costliest first, and why what looked like a stall in them is not one.
-pub(super) fn connections(results: &Results) -> Vec<Section> {
+pub(super) fn connections(results: &Diagnosis) -> Vec<Section> {
     let mut reports: Vec<_> = (results.captures.iter())
         .flat_map(|capture| &capture.report.connections)
         .collect();

@@ -5,20 +5,25 @@ use std::net::IpAddr;
 
 use tinygram_diagnose::Kind;
 
-use super::super::results::Results;
+use crate::results::Diagnosis;
 
 /// The total of one program or one host.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Total {
-    pub(super) who: String,
-    pub(super) connections: usize,
-    pub(super) stalls: usize,
-    pub(super) cost_ns: i64,
-    pub(super) floods: usize,
+pub struct Total {
+    /// The server with its port, or the host.
+    pub who: String,
+    /// Connections.
+    pub connections: usize,
+    /// Stalls.
+    pub stalls: usize,
+    /// The cost of the stalls, in nanoseconds.
+    pub cost_ns: i64,
+    /// Floods.
+    pub floods: usize,
 }
 
 /// Returns the totals by server and port: what its connections lost, whichever side is to blame.
-pub(super) fn by_service(results: &Results) -> Vec<Total> {
+pub fn by_service(results: &Diagnosis) -> Vec<Total> {
     let mut totals: BTreeMap<(IpAddr, u16), Total> = BTreeMap::new();
     for capture in &results.captures {
         for c in &capture.report.connections {
@@ -45,7 +50,7 @@ pub(super) fn by_service(results: &Results) -> Vec<Total> {
 }
 
 /// Returns the totals by host: what must be changed there.
-pub(super) fn by_host(results: &Results) -> Vec<Total> {
+pub fn by_host(results: &Diagnosis) -> Vec<Total> {
     let mut totals: BTreeMap<IpAddr, (Total, Vec<u32>)> = BTreeMap::new();
     for (capture, finding) in results.findings().filter(|(_, f)| f.tier.accuses()) {
         let Some(c) = capture.connection(finding.connection) else {

@@ -6,22 +6,36 @@ use serde::Serialize;
 use serde_json::Serializer;
 use tinygram_diagnose::{ConnectionReport, Direction, Finding, Obstacles, Pieces, Protocol, Side};
 
-use super::super::plan::Plan;
-use super::super::results::{Capture, Results};
-use super::audit::{self, CheckKind, CheckRow};
-use super::rows::RowByRow;
-use super::totals;
-use crate::files::Input;
+use crate::audit::{self, CheckKind, CheckRow};
+use crate::capture::Capture;
+use crate::results::Diagnosis;
+use crate::rows::RowByRow;
+use crate::totals;
+
+/// What was asked for, which the document repeats.
+pub struct Echo {
+    /// The names of the files.
+    pub captures: Vec<String>,
+    /// The conditions of `--fail-on`.
+    pub fail_on: Vec<String>,
+    /// The most connections that were kept at once.
+    pub connection_limit: usize,
+    /// The most findings that were kept.
+    pub finding_limit: usize,
+}
 
 /// Writes the document row by row: that of a large capture would take more memory than the analysis.
-pub(super) fn write(plan: &Plan, results: &Results, into: &mut dyn Write) -> io::Result<()> {
+///
+/// # Errors
+/// Those of writing.
+pub fn write(echo: &Echo, results: &Diagnosis, into: &mut dyn Write) -> io::Result<()> {
     let document = Document {
         schema: "tinygram.diagnose/1",
         parameters: Parameters {
-            captures: plan.inputs.iter().map(Input::name).collect(),
-            fail_on: plan.fail_on.iter().map(|c| c.text().to_owned()).collect(),
-            connection_limit: plan.parameters.connection_limit,
-            finding_limit: plan.parameters.finding_limit,
+            captures: &echo.captures,
+            fail_on: &echo.fail_on,
+            connection_limit: echo.connection_limit,
+            finding_limit: echo.finding_limit,
         },
         summary: summary(results),
         totals: Totals {
@@ -58,9 +72,9 @@ where
 }
 
 #[derive(Serialize)]
-struct Document<C: Serialize, F: Serialize> {
+struct Document<'a, C: Serialize, F: Serialize> {
     schema: &'static str,
-    parameters: Parameters,
+    parameters: Parameters<'a>,
     summary: Summary,
     totals: Totals,
     /// What each check asks, and what becomes of a hold that does not pass it.
@@ -70,9 +84,9 @@ struct Document<C: Serialize, F: Serialize> {
 }
 
 #[derive(Serialize)]
-struct Parameters {
-    captures: Vec<String>,
-    fail_on: Vec<String>,
+struct Parameters<'a> {
+    captures: &'a [String],
+    fail_on: &'a [String],
     connection_limit: usize,
     finding_limit: usize,
 }
@@ -234,7 +248,7 @@ fn totals(totals: Vec<totals::Total>) -> Vec<TotalRow> {
 /// The most rows of the totals.
 const TOTALS: usize = 100;
 
-fn summary(results: &Results) -> Summary {
+fn summary(results: &Diagnosis) -> Summary {
     let total = results.total();
     let untold = |(capture, obstacles): (&Capture, Obstacles)| Untold {
         capture: capture.name.clone(),
@@ -268,9 +282,9 @@ fn summary(results: &Results) -> Summary {
         unwatched: total.sight.unwatched,
         unwatched_ms: ms(total.sight.unwatched_ns),
         quic_frames: total.unseen.quic,
-        verdict: super::group::groups(results)
+        verdict: crate::group::groups(results)
             .iter()
-            .map(super::group::Group::sentence)
+            .map(crate::group::Group::sentence)
             .collect(),
         frames: total.frames,
         segments: total.segments,

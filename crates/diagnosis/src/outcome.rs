@@ -1,0 +1,109 @@
+//! What is said of captures in which nothing stalled, and remarks that accuse nobody.
+
+use std::fmt::Write;
+
+use tinygram_diagnose::{Obstacles, Summary};
+
+use crate::group::{plural, seconds};
+use crate::results::Diagnosis;
+
+/// Returns what to say if nothing stalled; an empty text if something did. `verbose` names all captures that
+/// cannot tell.
+pub fn outcome(results: &Diagnosis, verbose: bool) -> String {
+    let total = results.total();
+    let mut out = String::new();
+    let several = results.captures.len() > 1;
+    for (names, obstacles) in by_reason(results) {
+        let whose = match &names[..] {
+            [name] if several => format!("{name}: "),
+            [_, _, ..] if verbose => format!("{}: ", names.join(", ")),
+            [first, others @ ..] if !others.is_empty() => format!(
+                "{first} and {} (--verbose names them): ",
+                plural(others.len(), "other capture")
+            ),
+            _ => String::new(),
+        };
+        let reasons: Vec<_> = obstacles.iter().map(|o| o.reason()).collect();
+        let _ = writeln!(
+            out,
+            "{whose}Cannot tell, because {}.",
+            reasons.join(", and ")
+        );
+        for obstacle in obstacles {
+            let _ = writeln!(out, "  To see more: {}.", obstacle.remedy());
+        }
+    }
+    let untold = results.untold().count();
+    if total.stalls > 0 || untold == results.captures.len() {
+        return out;
+    }
+    let _ = write!(
+        out,
+        "No stalls{}: {} with {} in {}",
+        if total.some_kinds {
+            " of the kind asked for (--kind)"
+        } else {
+            ""
+        },
+        plural(total.connections as usize, "connection"),
+        plural(total.segments as usize, "segment"),
+        seconds(total.last_ns - total.first_ns)
+    );
+    let _ = match total.sight.dominant() {
+        Some((by, ns)) => writeln!(
+            out,
+            "; {} of the {} that connections lasted {}.",
+            seconds(ns),
+            seconds(total.sight.lifetime_ns),
+            by.sentence()
+        ),
+        None => writeln!(out, "."),
+    };
+    out
+}
+
+/// Returns the captures of which nothing can be told, those with the same reasons together, in the order
+/// of the first of them.
+fn by_reason(results: &Diagnosis) -> Vec<(Vec<&str>, Obstacles)> {
+    let mut groups: Vec<(Vec<&str>, Obstacles)> = Vec::new();
+    for (capture, obstacles) in results.untold() {
+        match groups.iter_mut().find(|(_, known)| *known == obstacles) {
+            Some((names, _)) => names.push(&capture.name),
+            None => groups.push((vec![&capture.name], obstacles)),
+        }
+    }
+    groups
+}
+
+/// Returns remarks that accuse nobody, a sentence each.
+pub fn asides(total: &Summary) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if total.possible > 0 {
+        let stalls = match total.possible {
+            1 => "1 stall is".to_owned(),
+            n => format!("{n} stalls are"),
+        };
+        sentences.push(format!(
+            "{stalls} possible, {}: seen too seldom, from too far away or too late behind the ACK to exclude another \
+             cause (listed below).",
+            seconds(total.possible_ns)
+        ));
+    }
+    if total.sight.unwatched > 0 {
+        let segments = match total.sight.unwatched {
+            1 => "1 segment was".to_owned(),
+            n => format!("{n} segments were"),
+        };
+        sentences.push(format!(
+            "{segments} held for {} in all, and nobody was seen to wait: a reader elsewhere may have (behind a VPN, of a report).",
+            seconds(total.sight.unwatched_ns)
+        ));
+    }
+    if total.unseen.quic > 0 {
+        sentences.push(format!(
+            "{} of QUIC: out of scope, for it has neither Nagle's algorithm nor TCP's delayed ACKs.",
+            plural(total.unseen.quic as usize, "frame")
+        ));
+    }
+    sentences
+}
