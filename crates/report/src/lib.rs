@@ -13,9 +13,12 @@
 //! | tables and charts as one HTML page | [`Page::to_html`] |
 //! | any of them into a file, whole or not at all | [`Destination`], [`Folder`] |
 //!
+//! SVG needs the feature `svg`, and files need the feature `files`; a browser has neither.
+//!
 //! [`prevalence`] lays out the numbers of Mogul & Minshall's Table 1.
 
 mod chart;
+#[cfg(feature = "files")]
 mod destination;
 mod markup;
 mod page;
@@ -25,6 +28,7 @@ mod table;
 pub mod units;
 
 pub use chart::{Axis, Band, By, Chart, Choice, Ladder, Line, Mark, Point, Scale, Series, Step};
+#[cfg(feature = "files")]
 pub use destination::{Destination, Folder};
 pub use page::{Article, Badge, Page, Part, Place, Reason, Reasons, Section, facts};
 pub use rows::{Document, csv, json};

@@ -1,5 +1,7 @@
 //! Long pages: chapters, articles, charts, and the navigation between them.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use sha2::{Digest as _, Sha256};
 use tinygram_report::{
     Align, Article, Axis, Badge, By, Chart, Column, Entry, Ladder, Mark, Page, Part, Place, Point,
     Reason, Reasons, Section, Series, Step, Table, Tone,
@@ -240,4 +242,49 @@ fn a_chart_says_on_a_page_what_it_has_and_no_more() {
     );
     let bare = chart(series(Mark::Dots, Vec::new()));
     assert!(!bare.contains("\"end\"") && !bare.contains("\"steps\""));
+}
+
+/// A browser hashes what stands between the tags; so does this test.
+#[test]
+fn a_page_allows_its_own_style_and_script_and_nothing_else() {
+    let table = Table {
+        columns: ["", "value"].map(column).into(),
+        rows: vec![vec![
+            Entry::new("a"),
+            Entry {
+                weight: 0.33,
+                ..Entry::new("1")
+            },
+        ]],
+        ..Table::default()
+    };
+    let mut page = page();
+    page.sections.push(Section::Table(table));
+    let html = page.to_html();
+    let policy = between(&html, "content=\"default-src 'none'; ", "\"");
+    assert!(!policy.contains("unsafe"), "{policy}");
+    for (open, close) in [("<style>", "</style>"), ("\n<script>", "</script>")] {
+        let digest = Sha256::digest(between(&html, open, close));
+        let hash = format!("'sha256-{}'", BASE64_STANDARD.encode(digest));
+        assert!(policy.contains(&hash), "{open} {hash}: {policy}");
+    }
+    assert!(
+        !html.contains(" style=\""),
+        "a style in an attribute is not allowed"
+    );
+    assert!(html.contains("data-weight=\"7\""), "{html}");
+    assert!(html.contains("[data-weight=\"7\"] { --weight: 0.35; }"));
+}
+
+fn column(head: &str) -> Column {
+    Column {
+        group: String::new(),
+        head: head.into(),
+        align: Align::Right,
+    }
+}
+
+fn between<'a>(text: &'a str, open: &str, close: &str) -> &'a str {
+    let (_, rest) = text.split_once(open).expect(open);
+    rest.split_once(close).expect(close).0
 }

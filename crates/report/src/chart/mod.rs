@@ -5,6 +5,7 @@
 
 mod ladder;
 mod page;
+#[cfg(feature = "svg")]
 mod svg;
 
 pub use ladder::{By, Ladder, Step};
@@ -249,6 +250,7 @@ impl Mark {
     }
 
     /// Returns whether it connects its points.
+    #[cfg(feature = "svg")]
     const fn is_line(self) -> bool {
         matches!(self, Self::Line | Self::Dashed | Self::Steps)
     }

@@ -4,8 +4,10 @@ mod article;
 mod reasons;
 
 pub use article::{Article, Badge, Part};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 pub use reasons::{Place, Reason, Reasons};
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 use crate::chart::Chart;
 use crate::markup::{Level, escaped, prose};
@@ -100,16 +102,17 @@ impl Page {
             "" => String::new(),
             origin => format!("<footer>{}</footer>\n", prose(origin)),
         };
+        let (style, script) = (format!("\n{STYLE}"), format!("\n{SCRIPT}"));
+        let policy = policy(&style, &script);
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-             style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n\
+             <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>{style}</style>\n\
              </head>\n<body>\n<a class=\"skip\" href=\"#results\">Skip to the results</a>\n<main{class}>\n<header>\n\
              <h1>{title}</h1>\n<p class=\"lead\">{lead}</p>\n{verdict}</header>\n{navigation}\
-             <div id=\"results\" tabindex=\"-1\">\n{body}</div>\n{origin}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+             <div id=\"results\" tabindex=\"-1\">\n{body}</div>\n{origin}</main>\n<script>{script}</script>\n</body>\n</html>\n"
         )
     }
 }
@@ -171,6 +174,16 @@ impl Section {
             }
         }
     }
+}
+
+/// Returns the policy of a page: nothing but this style and this script, and no request.
+fn policy(style: &str, script: &str) -> String {
+    let hash = |text: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)));
+    format!(
+        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; form-action 'none'",
+        hash(style),
+        hash(script)
+    )
 }
 
 fn list(title: &str, is_ordered: bool, items: &[String]) -> String {
