@@ -184,7 +184,8 @@ fn bucket(off_ns: i64) -> usize {
 
 /// P(N >= k) for a Poisson variable with mean `expected`.
 fn tail(expected: f64, k: u32) -> f64 {
-    let mut term = (-expected).exp();
+    // Of `libm`, so that every machine and a browser say the same to the last digit.
+    let mut term = libm::exp(-expected);
     let mut below = 0.0;
     for i in 0..k.min(200) {
         below += term;
