@@ -96,11 +96,33 @@ fn a_table_is_of_a_format_that_has_rows() {
         assert_eq!(output.status.code(), Some(2));
         let said = told(&output);
         assert!(
-            said.contains("--table belongs to --format parquet and --format arrow")
+            said.contains("--format parquet and --format arrow")
+                && said.contains("--table belongs to")
                 || said.contains("No such file"),
             "{said}"
         );
     }
+}
+
+#[test]
+fn a_diagnosis_is_rows_of_csv_without_any_feature() {
+    let capture = corpus("wwr-no-offload.pcap");
+    let output = tinygram(&["diagnose", &capture, "--format", "csv"]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let text = String::from_utf8(output.stdout).expect("CSV is text");
+    let mut lines = text.lines();
+    let head = lines.next().expect("a head");
+    assert!(head.starts_with("capture,connection,client_address,client_port,"));
+    let first = lines.next().expect("a finding");
+    assert!(first.contains(",write-write-read,client,"), "{first}");
+    let json = tinygram(&["diagnose", &capture, "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    let findings = json["findings"].as_array().expect("a list").len();
+    assert_eq!(text.lines().count(), 1 + findings);
+    let verdict = tinygram(&[
+        "diagnose", &capture, "--format", "csv", "--table", "verdict",
+    ]);
+    assert_eq!(String::from_utf8_lossy(&verdict.stdout).lines().count(), 2);
 }
 
 #[test]

@@ -10,12 +10,16 @@ use tinygram_wire::capture::{self, CaptureError};
 use crate::capture::{Capture, Source};
 
 /// The reason why a copy was not finished.
+#[derive(Debug, thiserror::Error)]
 pub enum Unfinished {
     /// A file of the capture, by its name, could not be opened again.
+    #[error("reading {0}: {1}")]
     Opening(String, io::Error),
     /// A file of the capture, by its name, could not be read again.
+    #[error("{0} {1}")]
     Reading(String, CaptureError),
     /// The copy could not be written.
+    #[error("writing: {0}")]
     Writing(io::Error),
 }
 

@@ -11,6 +11,7 @@
 
 #[cfg(feature = "arrow")]
 mod batch;
+mod csv;
 #[cfg(feature = "arrow")]
 mod encode;
 mod rows;

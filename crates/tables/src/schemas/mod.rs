@@ -61,7 +61,7 @@ const INTRODUCTION: &str = "\
 # Tables
 
 The columns of every table that `--format parquet` and `--format arrow`, the Python package and the Spark
-data source give; all three have the same. This page is made of the schemas in `crates/tables`
+data source give; all three have the same. `diagnose --format csv` has them, too. This page is made of the schemas in `crates/tables`
 (`UPDATE=1 cargo test -p tinygram-tables` writes it).
 
 A schema's version grows when a column changes its meaning or goes away, not when one is added at the

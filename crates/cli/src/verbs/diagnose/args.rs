@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) results: Output,
 
-    /// Which table, in parquet and arrow [default: findings]
+    /// Which table, in csv, parquet and arrow [default: findings]
     #[arg(long, value_enum, value_name = "TABLE", help_heading = OUTPUT)]
     pub(super) table: Option<TableName>,
     /// Write a self-contained page with time-sequence plots of the stalls
@@ -86,6 +86,8 @@ pub(crate) enum Format {
     Text,
     /// One document, schema tinygram.diagnose/1
     Json,
+    /// A table (docs/tables.md) as CSV
+    Csv,
     /// A table (docs/tables.md) as a Parquet file
     Parquet,
     /// A table (docs/tables.md) as an Arrow file

@@ -34,8 +34,8 @@ impl Plan {
     pub(super) fn of(args: Args) -> Result<Self, Failure> {
         let format = if args.json { Format::Json } else { args.format };
         shown::check(format, args.results.output.as_deref())?;
-        if args.table.is_some() && shown::encoding(format).is_none() {
-            let line = "--table belongs to --format parquet and --format arrow";
+        if args.table.is_some() && !is_of_rows(format) {
+            let line = "--table belongs to --format csv, --format parquet and --format arrow";
             return Err(Failure::Input(line.to_owned()));
         }
         each_its_own(&[
@@ -107,15 +107,20 @@ impl Plan {
                 finding_limit: args.finding_limit as usize,
                 // A table has a row for every connection that was kept, not only for the first ten
                 // thousand.
-                listed_limit: match shown::encoding(format) {
-                    Some(_) => args.connection_limit as usize,
-                    None => Parameters::default().listed_limit,
+                listed_limit: match is_of_rows(format) {
+                    true => args.connection_limit as usize,
+                    false => Parameters::default().listed_limit,
                 },
                 explain: args.explain,
                 filter: (!filter.is_empty()).then_some(filter),
             },
         })
     }
+}
+
+/// Returns whether a format has rows of a table.
+fn is_of_rows(format: Format) -> bool {
+    format == Format::Csv || shown::encoding(format).is_some()
 }
 
 fn nanoseconds(flag: &str, seconds: f64) -> Result<i64, Failure> {

@@ -40,6 +40,7 @@ pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
         (_, Some(encoding)) => {
             Rendered::rows(&tables::of(plan.table, &results.diagnosis), encoding)?
         }
+        (Format::Csv, None) => Rendered::Text(tables::of(plan.table, &results.diagnosis).to_csv()),
         (Format::Json, None) => {
             let echo = echo(&plan);
             let write = |into: &mut dyn Write| json::write(&echo, &results.diagnosis, into);
@@ -57,8 +58,10 @@ pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
     };
     match output {
         None => match &shown {
-            Rendered::Text(text) => crate::terminal::print_text(text),
-            Rendered::Binary(_) => shown.print(),
+            Rendered::Text(text) if plan.format == Format::Text => {
+                crate::terminal::print_text(text)
+            }
+            _ => shown.print(),
         },
         Some((path, file)) => interrupt::shielded(|| file.write(shown.bytes()))
             .map(|()| Done::Well)
