@@ -23,8 +23,8 @@ pub(crate) struct Call {
     pub(crate) r10: u64,
     pub(crate) r8: u64,
     pub(crate) r9: u64,
-    /// The goroutine.
-    r14: u64,
+    /// Go: the goroutine (R14). C: the thread pointer.
+    task: u64,
 }
 
 impl Call {
@@ -56,6 +56,10 @@ pub struct Cells {
     syscall_made: u64,
     /// Go's `runtime.futex`: what follows the replaced instruction.
     futex: u64,
+    /// musl's `__syscall_cp_c`: its SYSCALL.
+    musl: u64,
+    /// C: the address of a word that is 0 in a child that was forked.
+    alive: u64,
 }
 
 /// The command finds it by its name; never written by this code.
@@ -65,6 +69,8 @@ pub static graft_cells: Cells = Cells {
     syscall: 0,
     syscall_made: 0,
     futex: 0,
+    musl: 0,
+    alive: 0,
 };
 
 /// The stub for Go's `Syscall6`.
@@ -177,6 +183,79 @@ pub unsafe extern "C" fn graft_go_futex() {
     )
 }
 
+/// The stub for musl's `__syscall_cp_c`, through which its calls pass that may wait.
+///
+/// # Safety
+/// Only musl's `__syscall_cp_c` may jump here, from its first instruction.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn graft_musl_syscall() {
+    core::arch::naked_asm!(
+        // The number and a1 to a6 are in RDI, RSI, RDX, RCX, R8, R9 and on the stack.
+        "mov rax, rdi",
+        "mov r10, r8",
+        "mov rdi, rsi",
+        "mov r8, r9",
+        "mov rsi, rdx",
+        "mov r9, [rsp + 8]",
+        "mov rdx, rcx",
+        "mov r11, {low}",
+        "cmp rax, 63",
+        "ja 2f",
+        "bt r11, rax",
+        "jc 3f",
+        "4:",
+        "jmp qword ptr [rip + {cells} + 32]",
+        "2:",
+        "cmp rax, {futex}",
+        "je 3f",
+        "cmp rax, {epoll_wait}",
+        "jb 4b",
+        "cmp rax, {execveat}",
+        "ja 4b",
+        "3:",
+        // A child has the shared memory, too, but not the descriptors.
+        "mov r11, [rip + {cells} + 40]",
+        "cmp dword ptr [r11], 0",
+        "je 4b",
+        "push rbx",
+        "mov rbx, fs:[0]",
+        "push rbx",
+        "push r9",
+        "push r8",
+        "push r10",
+        "push rdx",
+        "push rsi",
+        "push rdi",
+        "push rax",
+        "mov rdi, rsp",
+        "mov rsi, [rip + {cells}]",
+        "mov rbx, rsp",
+        "and rsp, -16",
+        "call {on_call}",
+        "mov rsp, rbx",
+        "mov r11d, eax",
+        "pop rax",
+        "pop rdi",
+        "pop rsi",
+        "pop rdx",
+        "pop r10",
+        "pop r8",
+        "pop r9",
+        "pop rbx",
+        "pop rbx",
+        "test r11d, r11d",
+        "jz 4b",
+        "ret",
+        low = const BELOW_64 | 1 << nr::ACCEPT,
+        futex = const nr::FUTEX,
+        epoll_wait = const nr::EPOLL_WAIT,
+        execveat = const nr::EXECVEAT,
+        cells = sym graft_cells,
+        on_call = sym on_c_call,
+    )
+}
+
 /// The calls below 64 that matter, one bit each.
 const BELOW_64: u64 = 1 << nr::READ
     | 1 << nr::WRITE
@@ -208,21 +287,67 @@ extern "sysv64" fn on_call(call: &mut Call, shared: &Shared) -> Next {
         return Next::Go;
     }
     // SAFETY: R14 is the goroutine wherever Go makes system calls, and the stub has read it.
-    let Some(caller) = (unsafe { Caller::of_goroutine(call.r14, shared) }) else {
+    let Some(caller) = (unsafe { Caller::of_goroutine(call.task, shared) }) else {
         return Next::Go;
     };
     match call.rax {
         nr::READ | nr::RECVFROM | nr::RECVMSG | nr::READV => reads::incoming(&caller, call),
-        nr::WRITE => writes::outgoing(&caller, call),
-        nr::WRITEV | nr::SENDTO | nr::SENDMSG | nr::SENDMMSG | nr::SENDFILE | nr::SPLICE => {
+        nr::WRITE | nr::SENDTO => writes::outgoing(&caller, call),
+        _ => other(&caller, call),
+    }
+}
+
+/// As [`on_call`], for a program in C, whose sockets may block.
+extern "sysv64" fn on_c_call(call: &mut Call, shared: &Shared) -> Next {
+    if shared.inert.load(Relaxed) != 0 {
+        return Next::Go;
+    }
+    let Some(caller) = Caller::of_thread(call.task, shared) else {
+        return Next::Go;
+    };
+    match call.rax {
+        nr::READ | nr::RECVFROM | nr::RECVMSG | nr::READV => reads::blocking(&caller, call),
+        nr::WRITE | nr::SENDTO => {
+            let (number, flags) = (call.rax, call.r10);
+            match writes::outgoing(&caller, call) {
+                Next::Go => writes::made_in_c(&caller, call, number, flags),
+                made => made,
+            }
+        }
+        nr::ACCEPT | nr::ACCEPT4 => {
+            sockets::accepts(shared, call.rdi);
+            waits::before(&caller);
+            Next::Go
+        }
+        nr::FUTEX => {
+            let operation = call.rsi & FUTEX_OPERATION;
+            if operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET {
+                waits::before(&caller);
+            }
+            Next::Go
+        }
+        _ => other(&caller, call),
+    }
+}
+
+const FUTEX_OPERATION: u64 = 0x7f;
+const FUTEX_WAIT: u64 = 0;
+const FUTEX_WAIT_BITSET: u64 = 9;
+
+/// Calls other than reads and writes.
+#[inline(always)]
+fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
+    let shared = caller.shared;
+    match call.rax {
+        nr::WRITEV | nr::SENDMSG | nr::SENDMMSG | nr::SENDFILE | nr::SPLICE => {
             // The destination: the first argument, but splice's third.
             let is_splice = call.rax == nr::SPLICE;
-            writes::alongside(&caller, if is_splice { call.rdx } else { call.rdi });
+            writes::alongside(caller, if is_splice { call.rdx } else { call.rdi });
             Next::Go
         }
         nr::CONNECT => {
-            sockets::opens(&caller, call.rdi);
-            waits::before(&caller);
+            sockets::opens(caller, call.rdi);
+            waits::before(caller);
             Next::Go
         }
         nr::LISTEN => {
@@ -236,11 +361,11 @@ extern "sysv64" fn on_call(call: &mut Call, shared: &Shared) -> Next {
         | nr::SELECT
         | nr::NANOSLEEP
         | nr::WAIT4 => {
-            waits::before(&caller);
+            waits::before(caller);
             Next::Go
         }
         nr::CLOSE => {
-            sockets::forget(&caller, call.rdi);
+            sockets::forget(caller, call.rdi);
             Next::Go
         }
         nr::SHUTDOWN => {
@@ -248,7 +373,7 @@ extern "sysv64" fn on_call(call: &mut Call, shared: &Shared) -> Next {
             Next::Go
         }
         nr::DUP2 | nr::DUP3 => {
-            sockets::forget(&caller, call.rsi);
+            sockets::forget(caller, call.rsi);
             Next::Go
         }
         nr::FCNTL => {
@@ -257,7 +382,7 @@ extern "sysv64" fn on_call(call: &mut Call, shared: &Shared) -> Next {
             }
             Next::Go
         }
-        nr::SETSOCKOPT | nr::GETSOCKOPT => sockets::option(&caller, call),
+        nr::SETSOCKOPT | nr::GETSOCKOPT => sockets::option(caller, call),
         nr::EXECVE | nr::EXECVEAT => {
             waits::before_another_program(shared);
             Next::Go

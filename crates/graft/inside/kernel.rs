@@ -20,6 +20,7 @@ pub(crate) mod nr {
     pub(crate) const GETPID: u64 = 39;
     pub(crate) const SENDFILE: u64 = 40;
     pub(crate) const CONNECT: u64 = 42;
+    pub(crate) const ACCEPT: u64 = 43;
     pub(crate) const SENDTO: u64 = 44;
     pub(crate) const RECVFROM: u64 = 45;
     pub(crate) const SENDMSG: u64 = 46;
@@ -40,6 +41,7 @@ pub(crate) mod nr {
     pub(crate) const PPOLL: u64 = 271;
     pub(crate) const SPLICE: u64 = 275;
     pub(crate) const EPOLL_PWAIT: u64 = 281;
+    pub(crate) const ACCEPT4: u64 = 288;
     pub(crate) const DUP3: u64 = 292;
     pub(crate) const SENDMMSG: u64 = 307;
     pub(crate) const SECCOMP: u64 = 317;
@@ -47,6 +49,9 @@ pub(crate) mod nr {
 }
 
 pub(crate) const EAGAIN: u64 = 11_u64.wrapping_neg();
+pub(crate) const ENOTSOCK: u64 = 88_u64.wrapping_neg();
+pub(crate) const MSG_DONTWAIT: u64 = 0x40;
+pub(crate) const MSG_NOSIGNAL: u64 = 0x4000;
 pub(crate) const MSG_MORE: u64 = 0x8000;
 pub(crate) const SOL_SOCKET: u64 = 1;
 pub(crate) const SO_PROTOCOL: u64 = 38;

@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use tinygram_coalesce::{AfterRead, Found, after_read};
 
 use crate::entry::{Call, Next};
-use crate::kernel::{self, EAGAIN};
+use crate::kernel::{self, EAGAIN, MSG_DONTWAIT, MSG_NOSIGNAL, nr};
 use crate::layout::{Cause, class};
 use crate::sockets::{self, socket};
 use crate::thread::Caller;
@@ -45,6 +45,59 @@ pub(crate) fn incoming(caller: &Caller<'_>, call: &mut Call) -> Next {
     }
     Next::Made
 }
+
+/// A read in a program in C, which may block: what is held leaves before it waits.
+#[inline(always)]
+pub(crate) fn blocking(caller: &Caller<'_>, call: &mut Call) -> Next {
+    let shared = caller.shared;
+    if !flush::holds(caller) {
+        waits::has_waited(shared, caller.task);
+        return Next::Go;
+    }
+    let what = socket(shared, call.rdi).map_or(class::WAITS, |socket| {
+        sockets::known(shared, call.rdi, socket) & class::KIND
+    });
+    if what == class::FILE {
+        return Next::Go;
+    }
+    let flags = match call.rax {
+        nr::READ => 0,
+        nr::RECVFROM => call.r10,
+        _ => MSG_PEEK,
+    };
+    if what != class::TCP || flags & !(MSG_DONTWAIT | MSG_NOSIGNAL) != 0 {
+        flush_all(caller);
+        return Next::Go;
+    }
+    let [address, length] = if call.rax == nr::READ {
+        [0, 0]
+    } else {
+        [call.r8, call.r9]
+    };
+    let arguments = [
+        call.rdi,
+        call.rsi,
+        call.rdx,
+        flags | MSG_DONTWAIT,
+        address,
+        length,
+    ];
+    // SAFETY: the program's own arguments, for what it asked for, but without waiting.
+    let result = unsafe { kernel::call(nr::RECVFROM, arguments) };
+    if kernel::failed(result) {
+        // It waits, or fails as it would have.
+        flush_all(caller);
+        return Next::Go;
+    }
+    call.rax = result;
+    if after_read(Found::Something, || age_ns(caller)) == AfterRead::Flush {
+        flush_all(caller);
+    }
+    Next::Made
+}
+
+/// Any flag with which a read is left to the program.
+const MSG_PEEK: u64 = 2;
 
 fn flush_all(caller: &Caller<'_>) {
     waits::has_waited(caller.shared, caller.task);

@@ -84,6 +84,16 @@ pub(crate) fn opens(caller: &Caller<'_>, fd: u64) {
     }
 }
 
+/// `accept`: the service is ours. musl's `listen` does not pass here.
+pub(crate) fn accepts(shared: &Shared, fd: u64) {
+    if let Some(socket) = socket(shared, fd)
+        && socket.class.load(Relaxed) & class::KIND == class::UNKNOWN
+    {
+        peers::listens(shared, fd);
+        socket.class.store(class::WAITS, Relaxed);
+    }
+}
+
 /// `fcntl(F_SETFL)`: notes whether reads wait from now on.
 pub(crate) fn set_flags(shared: &Shared, call: &Call) {
     let Some(socket) = socket(shared, call.rdi) else {

@@ -42,6 +42,19 @@ impl<'a> Caller<'a> {
         Some(caller)
     }
 
+    /// Returns who calls in a program in C, whose threads are its tasks; `None` if too many do.
+    #[inline(always)]
+    pub(crate) fn of_thread(pointer: u64, shared: &'a Shared) -> Option<Self> {
+        let thread = find(shared, pointer)?;
+        let caller = Self {
+            shared,
+            thread,
+            task: pointer,
+        };
+        caller.take_over();
+        Some(caller)
+    }
+
     /// Notes which task runs. What another task left on this thread leaves now: that task has
     /// parked, or runs elsewhere.
     #[inline(always)]

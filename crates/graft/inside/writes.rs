@@ -5,15 +5,19 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use tinygram_coalesce::{Decision, Habit, Memory, Policy, Rules, Write};
 
 use crate::entry::{Call, Next};
-use crate::kernel::{self, MSG_MORE, nr};
+use crate::kernel::{self, ENOTSOCK, MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL, nr};
 use crate::layout::{Cause, HELD, LEAVING, Shared, Socket, class};
 use crate::sockets::{self, socket};
 use crate::thread::Caller;
 use crate::{flush, peers, waits, watchdog};
 
-/// `write` on any descriptor.
+/// `write` on any descriptor, or `sendto`.
 #[inline(always)]
 pub(crate) fn outgoing(caller: &Caller<'_>, call: &mut Call) -> Next {
+    if call.rax == nr::SENDTO && (call.r10 & !PLAIN != 0 || call.r8 != 0) {
+        alongside(caller, call.rdi);
+        return Next::Go;
+    }
     let Some(socket) = socket(caller.shared, call.rdi) else {
         return Next::Go;
     };
@@ -72,12 +76,38 @@ fn holds(caller: &Caller<'_>, call: &mut Call, socket: &Socket, outcome: Outcome
         flush::mark(caller, call.rdi, socket);
         watchdog::alert(shared);
         // The program's own SYSCALL makes it, so a profile shows what it always shows.
+        call.r10 = if call.rax == nr::SENDTO {
+            call.r10 | MSG_MORE
+        } else {
+            MSG_MORE
+        };
         call.rax = nr::SENDTO;
-        call.r10 = MSG_MORE;
         call.r8 = 0;
         call.r9 = 0;
     }
 }
+
+/// Makes a write of a program in C that is to be held; `number` and `flags` are what the program asked
+/// for. Its `dup2` does not pass here, so what was a socket may be something else by now.
+#[inline(always)]
+pub(crate) fn made_in_c(caller: &Caller<'_>, call: &mut Call, number: u64, flags: u64) -> Next {
+    let has_more = |flags: u64| flags & MSG_MORE != 0;
+    let is_held = call.rax == nr::SENDTO && has_more(call.r10);
+    if !is_held || number == nr::SENDTO && has_more(flags) {
+        return Next::Go;
+    }
+    let mut result = call.make();
+    if result == ENOTSOCK && number == nr::WRITE {
+        sockets::forget(caller, call.rdi);
+        call.rax = nr::WRITE;
+        result = call.make();
+    }
+    call.rax = result;
+    Next::Made
+}
+
+/// The flags with which `sendto` may be held.
+const PLAIN: u64 = MSG_NOSIGNAL | MSG_DONTWAIT;
 
 /// Any other call that sends on `fd`, which cannot hold anything: it belongs to the message.
 #[inline(always)]

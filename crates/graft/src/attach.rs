@@ -170,7 +170,7 @@ fn jump(pid: u32, program: &Program, bias: u64, planted: &Planted) -> Result<Dur
 fn interior(shape: Shape, address: u64) -> std::ops::Range<u64> {
     match shape {
         // Three octets, then the second instruction.
-        Shape::GoSyscall => address + 1..address + JUMP as u64,
+        Shape::GoSyscall | Shape::MuslSyscall => address + 1..address + JUMP as u64,
         // One instruction of five octets.
         Shape::GoFutex => address + 1..address + 1,
     }

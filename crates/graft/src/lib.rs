@@ -1,8 +1,8 @@
 //! Puts the hold-and-flush rule of `tinygram run` into programs that no library can be loaded into:
-//! Go programs, which call the kernel by themselves.
+//! Go programs, which call the kernel by themselves, and C programs that are linked with musl statically.
 //!
 //! The path: [`program`] reads the file and finds the two places where a Go program's system calls
-//! pass; [`launch`] starts the program, stops it before its first instruction and has [`plant`] put
+//! pass, or musl's one; [`launch`] starts the program, stops it before its first instruction and has [`plant`] put
 //! the [`object`] and two jumps into it; [`attach`] does the same with a program that runs, and [`detach`]
 //! puts back what was there, by the [`journal`]; [`watchdog`] bounds, from outside, how long anything is held.
 //! What runs inside is in the folder `inside/`, compiled apart by `build.rs`; both sides share

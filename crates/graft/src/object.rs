@@ -15,6 +15,8 @@ pub struct Object {
     pub go_syscall: u64,
     /// The offset of the stub for Go's `runtime.futex`.
     pub go_futex: u64,
+    /// The offset of the stub for musl's `__syscall_cp_c`.
+    pub musl_syscall: u64,
     cells: usize,
 }
 
@@ -29,6 +31,10 @@ pub struct Cells {
     pub syscall_made: u64,
     /// Go's `runtime.futex`: what follows the replaced instruction.
     pub futex: u64,
+    /// musl's `__syscall_cp_c`: its SYSCALL.
+    pub musl: u64,
+    /// C: the address of a word that is 0 in a child that was forked.
+    pub alive: u64,
 }
 
 impl Object {
@@ -52,6 +58,7 @@ impl Object {
             octets: code.data(endian, CARRIED).ok()?.to_vec(),
             go_syscall: symbol("graft_go_syscall")?,
             go_futex: symbol("graft_go_futex")?,
+            musl_syscall: symbol("graft_musl_syscall")?,
             cells: symbol("graft_cells")? as usize,
         })
     }
@@ -60,7 +67,14 @@ impl Object {
     #[must_use]
     pub fn with(&self, cells: Cells) -> Vec<u8> {
         let mut octets = self.octets.clone();
-        let words = [cells.shared, cells.syscall, cells.syscall_made, cells.futex];
+        let words = [
+            cells.shared,
+            cells.syscall,
+            cells.syscall_made,
+            cells.futex,
+            cells.musl,
+            cells.alive,
+        ];
         for (index, word) in words.into_iter().enumerate() {
             let at = self.cells + index * 8;
             octets[at..at + 8].copy_from_slice(&word.to_le_bytes());
@@ -81,13 +95,15 @@ mod tests {
             syscall: 2,
             syscall_made: 3,
             futex: 4,
+            musl: 5,
+            alive: 6,
         });
         let changed = object
             .octets
             .iter()
             .zip(&filled)
             .filter(|(before, after)| before != after);
-        assert_eq!(changed.count(), 4);
+        assert_eq!(changed.count(), 6);
     }
 
     /// What is put into a program must stand by itself: nothing to relocate, nothing to write.

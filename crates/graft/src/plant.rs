@@ -80,28 +80,42 @@ pub(crate) fn plant(
         site.map_or(0, |site| site.address + bias)
     };
     let (syscall, futex) = (at(Shape::GoSyscall), at(Shape::GoFutex));
+    // Behind the code a page of its own, which is never executable.
+    let executable = (object.octets.len() as u64).next_multiple_of(PAGE);
+    let length = executable + PAGE;
+    let here = map_near(tracee, scratch, program, bias, length)?;
     let code = object.with(Cells {
         shared,
         syscall: syscall + 12,
         syscall_made: syscall + 14,
         futex: futex + 5,
+        musl: at(Shape::MuslSyscall) + 23,
+        alive: here + executable,
     });
-    let here = map_near(tracee, scratch, program, bias, code.len())?;
     doing("writing code", tracee.write(here, &code))?;
     let read_execute = (libc::PROT_READ | libc::PROT_EXEC) as u64;
-    let length = code.len() as u64;
-    let protected = tracee.call(
-        scratch,
-        libc::SYS_mprotect,
-        [here, length, read_execute, 0, 0, 0],
-    );
-    doing("protecting code", protected)?;
+    let call = |number, arguments| tracee.call(scratch, number, arguments);
+    doing(
+        "protecting code",
+        call(
+            libc::SYS_mprotect,
+            [here, executable, read_execute, 0, 0, 0],
+        ),
+    )?;
+    let wipe = libc::MADV_WIPEONFORK as u64;
+    doing(
+        "telling children apart",
+        call(libc::SYS_madvise, [here + executable, PAGE, wipe, 0, 0, 0]),
+    )?;
+    let alive = tracee.write(here + executable, &1_u64.to_le_bytes());
+    doing("telling children apart", alive)?;
     let jumps = program.sites.iter().map(|site| {
         let from = site.address + bias;
         let to = here
             + match site.shape {
                 Shape::GoSyscall => object.go_syscall,
                 Shape::GoFutex => object.go_futex,
+                Shape::MuslSyscall => object.musl_syscall,
             };
         Patch {
             address: from,
@@ -211,7 +225,7 @@ fn map_near(
     scratch: u64,
     program: &Program,
     bias: u64,
-    length: usize,
+    length: u64,
 ) -> Result<u64, Failed> {
     let (low, high) = (program.span.0 + bias, program.span.1 + bias);
     let above = (1..30).map(|step| (high + step * APART) & !0xfff);
@@ -219,18 +233,11 @@ fn map_near(
     let read_write = (libc::PROT_READ | libc::PROT_WRITE) as u64;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
     for address in above.rev().chain(below) {
-        let reach = address.abs_diff(low).max(address.abs_diff(high)) + length as u64;
+        let reach = address.abs_diff(low).max(address.abs_diff(high)) + length;
         if reach >= i32::MAX as u64 || address < LOWEST {
             continue;
         }
-        let arguments = [
-            address,
-            length as u64,
-            read_write,
-            flags as u64,
-            u64::MAX,
-            0,
-        ];
+        let arguments = [address, length, read_write, flags as u64, u64::MAX, 0];
         match tracee.call(scratch, libc::SYS_mmap, arguments) {
             Ok(mapped) if mapped == address => return Ok(mapped),
             _ => {}
@@ -246,6 +253,8 @@ fn jump(from: u64, to: u64) -> [u8; JUMP] {
     [0xe9, a, b, c, d]
 }
 
+/// The kernel's page on x86-64, in octets.
+const PAGE: u64 = 4096;
 /// The octets of a jump.
 pub(crate) const JUMP: usize = 5;
 /// How far apart the addresses are that are tried, from the far end on: near the program is where its

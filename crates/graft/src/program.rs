@@ -33,6 +33,9 @@ pub enum Shape {
     GoSyscall,
     /// Go's `runtime.futex`.
     GoFutex,
+    /// musl's `__syscall_cp_c` (1.2.3 to 1.2.5, without `pthread_cancel`): seven moves, a SYSCALL and
+    /// a return. Its calls that may wait pass here, and its writes.
+    MuslSyscall,
 }
 
 impl Shape {
@@ -48,6 +51,12 @@ impl Shape {
                 b"\x48\x8b\x7c\x24\x08\x8b\x74\x24\x10\x8b\x54\x24\x14\x4c\x8b\x54\x24\x18\
                   \x4c\x8b\x44\x24\x20\x44\x8b\x4c\x24\x28\xb8\xca\x00\x00\x00\x0f\x05"
             }
+            // mov rax,rdi; mov r10,r8; mov rdi,rsi; mov r8,r9; mov rsi,rdx; mov r9,[rsp+8]; mov rdx,rcx;
+            // syscall; ret
+            Self::MuslSyscall => {
+                b"\x48\x89\xf8\x4d\x89\xc2\x48\x89\xf7\x4d\x89\xc8\x48\x89\xd6\x4c\x8b\x4c\x24\x08\
+                  \x48\x89\xca\x0f\x05\xc3"
+            }
         }
     }
 }
@@ -58,9 +67,15 @@ pub enum Refused {
     /// It is not an ELF file for x86-64.
     #[error("is no program for x86-64 Linux")]
     NotOurs,
-    /// It is no Go program.
-    #[error("is not a Go program")]
+    /// It is neither a Go program nor statically linked.
+    #[error("is neither a Go program nor statically linked")]
     NotGo,
+    /// It is statically linked, but not with a musl whose calls pass through the known place.
+    #[error(
+        "is statically linked, but not with musl's usual `__syscall_cp_c`, the one place of static C programs that is \
+         known (found {0} times; a program that uses pthread_cancel has another)"
+    )]
+    Static(usize),
     /// A place that must be there once is there another number of times.
     #[error("has {found} places that look like Go's {name} where one is expected")]
     Sites {
@@ -84,11 +99,11 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
     if file.elf_header().e_machine(endian) != elf::EM_X86_64 {
         return Err(Refused::NotOurs);
     }
-    let is_go = |name: &str| matches!(name, ".go.buildinfo" | ".note.go.buildid" | ".gopclntab");
-    if !file
-        .sections()
-        .any(|section| section.name().is_ok_and(is_go))
-    {
+    let names_go = |name: &str| matches!(name, ".go.buildinfo" | ".note.go.buildid" | ".gopclntab");
+    let mut sections = file.sections();
+    let is_go = sections.any(|section| section.name().is_ok_and(names_go));
+    let mut headers = file.elf_program_headers().iter();
+    if !is_go && headers.any(|header| header.p_type(endian) == elf::PT_INTERP) {
         return Err(Refused::NotGo);
     }
     let version = version(&file);
@@ -101,7 +116,7 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
         let headers = file.elf_program_headers().iter();
         headers.filter(|header| header.p_type(endian) == elf::PT_LOAD)
     };
-    let site = |shape: Shape, name| {
+    let found = |shape: Shape| {
         let mut found = Vec::new();
         for header in loaded().filter(|header| header.p_flags(endian) & elf::PF_X != 0) {
             let data = header.data(endian, bytes).map_err(|()| Refused::NotOurs)?;
@@ -111,18 +126,31 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
                 .filter(|(_, window)| *window == shape.octets());
             found.extend(matches.map(|(at, _)| header.p_vaddr(endian) + at as u64));
         }
-        match found[..] {
-            [address] => Ok(Site { shape, address }),
-            _ => Err(Refused::Sites {
-                name,
-                found: found.len(),
-            }),
-        }
+        Ok(found)
     };
-    let sites = vec![
-        site(Shape::GoSyscall, "Syscall6")?,
-        site(Shape::GoFutex, "futex")?,
-    ];
+    let site = |shape: Shape, refused: &dyn Fn(usize) -> Refused| match found(shape)?[..] {
+        [address] => Ok(Site { shape, address }),
+        ref found => Err(refused(found.len())),
+    };
+    let of_go = |name| move |found| Refused::Sites { name, found };
+    let sites = if is_go {
+        vec![
+            site(Shape::GoSyscall, &of_go("Syscall6"))?,
+            site(Shape::GoFutex, &of_go("futex"))?,
+        ]
+    } else {
+        let site = site(Shape::MuslSyscall, &Refused::Static)?;
+        // Where pthread_cancel is linked in, the same octets are there, but nothing leads to them.
+        let mut code = loaded().filter(|header| header.p_flags(endian) & elf::PF_X != 0);
+        let is_used = code.any(|header| {
+            let data = header.data(endian, bytes).unwrap_or_default();
+            leads_to(site.address, header.p_vaddr(endian), data)
+        });
+        if !is_used {
+            return Err(Refused::Static(0));
+        }
+        vec![site]
+    };
     let low = loaded().map(|header| header.p_vaddr(endian)).min();
     let high = loaded()
         .map(|header| {
@@ -139,6 +167,18 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
         sites,
         span: (low.unwrap_or(0), high.unwrap_or(0)),
         base: base.ok_or(Refused::NotOurs)?,
+    })
+}
+
+/// Returns whether a jump or a call with a distance of 32 bits leads from this code to `address`.
+fn leads_to(address: u64, start: u64, code: &[u8]) -> bool {
+    code.windows(5).enumerate().any(|(at, window)| {
+        let [0xe8 | 0xe9, a, b, c, d] = *window else {
+            return false;
+        };
+        let distance = i64::from(i32::from_le_bytes([a, b, c, d]));
+        let next = start.wrapping_add(at as u64 + 5);
+        next.wrapping_add_signed(distance) == address
     })
 }
 

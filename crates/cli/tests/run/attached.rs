@@ -229,7 +229,7 @@ fn what_must_not_be_touched_is_refused() {
     };
     refused(
         run("--attach", std::process::id(), &journal),
-        "is not a Go program",
+        "is neither a Go program nor statically linked",
     );
     refused(
         run("--attach", u32::MAX / 2, &journal),

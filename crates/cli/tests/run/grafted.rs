@@ -52,17 +52,22 @@ pub(super) fn started(mut command: Command) -> (Server, String) {
 
 /// Asks for answers, checks every octet, and returns the data segments that came for each answer.
 pub(super) fn segments_per_answer(address: &str) -> f64 {
+    segments_of(ANSWERS, address)
+}
+
+/// As [`segments_per_answer`], for so many answers.
+pub(super) fn segments_of(answers: u32, address: &str) -> f64 {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_nodelay(true).unwrap();
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-    for answer in 0..ANSWERS {
+    for answer in 0..answers {
         writeln!(stream, "question {answer}").unwrap();
         for piece in 0..PIECES {
             let line = lines.next().expect("a line").unwrap();
             assert_eq!(line, format!("question {answer} {piece}"));
         }
     }
-    f64::from(data_segments_in(&stream)) / f64::from(ANSWERS)
+    f64::from(data_segments_in(&stream)) / f64::from(answers)
 }
 
 /// Returns `tcpi_data_segs_in`.

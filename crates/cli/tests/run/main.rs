@@ -9,6 +9,7 @@ mod attached;
 mod grafted;
 mod holds;
 mod life;
+mod musl;
 mod programs;
 mod reach;
 mod sink;

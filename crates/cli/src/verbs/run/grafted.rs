@@ -1,4 +1,5 @@
-//! Go programs: no library can be loaded into them, so the rule is put in by `tinygram-graft`.
+//! Go programs and static ones: no library can be loaded into them, so the rule is put in by
+//! `tinygram-graft`.
 
 use std::fs;
 use std::io::Write;
@@ -56,8 +57,8 @@ pub(super) fn run(args: &Args, command: Command, file: &Path) -> Result<Done, Fa
 pub(super) fn settings(args: &Args) -> Result<Settings, Failure> {
     if args.policy == Policy::CorkUntilBlock {
         return Err(Failure::Input(
-            "cork-until-block is for programs that a library can be loaded into; accepted for a Go \
-             program: flush-on-block, nodelay, observe"
+            "cork-until-block is for programs that a library can be loaded into; accepted for a Go or \
+             static program: flush-on-block, nodelay, observe"
                 .into(),
         ));
     }

@@ -79,7 +79,7 @@ pub(crate) struct Args {
           "cgroup", "preload_dir", "program"])]
     switch: Option<u32>,
 
-    /// Put the rule into this running Go process; its threads stand still for some milliseconds at most
+    /// Put the rule into this running Go or static process; its threads stand still for some milliseconds at most
     #[arg(long, value_name = "PID", conflicts_with_all = ["switch", "stats", "cgroup", "preload_dir", "program"])]
     attach: Option<u32>,
 
@@ -135,7 +135,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         return in_control_group(command);
     }
     if let Some((file, reason)) = reach::obstacle(&file) {
-        if reason == reach::Unreachable::Go {
+        if matches!(reason, reach::Unreachable::Go | reach::Unreachable::Static) {
             return grafted::run(args, command, &file);
         }
         return Err(Failure::Input(format!(

@@ -1,0 +1,170 @@
+//! Programs that are linked with musl statically: built here, run as they are and under `run`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::grafted::{segments_of, segments_per_answer, started};
+use crate::programs::{text, tinygram};
+
+/// Builds a program with this compiler; `None`, with the reason, if it cannot.
+fn built(folder: &Path, compiler: &str, source: &Path, arguments: &[&str]) -> Option<PathBuf> {
+    let program = folder.join("server");
+    let result = Command::new(compiler)
+        .args(arguments)
+        .arg("-o")
+        .arg(&program)
+        .arg(source)
+        .output();
+    let is_built = result.is_ok_and(|output| output.status.success());
+    if !is_built {
+        eprintln!("skipped: {compiler} {arguments:?} does not build here");
+    }
+    is_built.then_some(program)
+}
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/run/musl_programs")
+        .join(name)
+}
+
+fn in_c(folder: &Path) -> Option<PathBuf> {
+    built(
+        folder,
+        "musl-gcc",
+        &source("server.c"),
+        &["-O2", "-static", "-s"],
+    )
+}
+
+/// Returns the segments of an answer, as the program is and under `run`; every octet is checked.
+fn before_and_after(program: &Path, kind: &str) -> (f64, f64) {
+    let mut as_is = Command::new(program);
+    as_is.env("KIND", kind);
+    let (server, address) = started(as_is);
+    let before = segments_of(STALLED, &address);
+    drop(server);
+    let mut command = tinygram();
+    command.args(["run", "--"]).arg(program).env("KIND", kind);
+    let (server, address) = started(command);
+    let answers = if kind == "child" { STALLED } else { COVERED };
+    let after = segments_of(answers, &address);
+    drop(server);
+    (before, after)
+}
+
+/// Answers that are asked for where each may wait 40 ms for an acknowledgment.
+const STALLED: u32 = 50;
+/// Answers that are asked for elsewhere.
+const COVERED: u32 = 2_000;
+
+#[test]
+fn a_static_program_in_c_answers_in_one_segment() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = in_c(folder.path()) else {
+        return;
+    };
+    for kind in ["thread", "poll"] {
+        let (before, after) = before_and_after(&program, kind);
+        // Nagle's algorithm holds what follows the first piece, if it is left alone.
+        assert!(
+            before > 1.9,
+            "{kind}: {before} segments an answer without us"
+        );
+        assert!(after < 1.5, "{kind}: {after} segments an answer under run");
+    }
+}
+
+#[test]
+fn a_static_program_in_rust_answers_in_one_segment() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = ["--edition=2024", "-O", "--target=x86_64-unknown-linux-musl"];
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let Some(program) = built(folder.path(), &rustc, &source("server.rs"), &target) else {
+        return;
+    };
+    let (before, after) = before_and_after(&program, "");
+    assert!(before > 1.9, "{before} segments an answer without us");
+    assert!(after < 1.5, "{after} segments an answer under run");
+}
+
+#[test]
+fn the_rule_comes_into_a_running_static_program_and_leaves_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = in_c(folder.path()) else {
+        return;
+    };
+    let (server, address) = started(Command::new(&program));
+    let pid = server.0.id().to_string();
+    let said = |option: &str| {
+        let journal = folder.path().join("journal");
+        let mut command = tinygram();
+        command
+            .args(["run", option, &pid, "--journal"])
+            .arg(journal);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{option}: {output:?}");
+    };
+    assert!(segments_of(STALLED, &address) > 1.9);
+    said("--attach");
+    let covered = segments_of(COVERED, &address);
+    assert!(covered < 1.5, "{covered} segments an answer");
+    said("--detach");
+    let after = segments_of(STALLED, &address);
+    assert!(after > 1.9, "{after} segments an answer");
+}
+
+/// A child has the shared memory, but descriptors of its own: there everything passes.
+#[test]
+fn children_of_a_static_program_are_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = in_c(folder.path()) else {
+        return;
+    };
+    let (before, after) = before_and_after(&program, "child");
+    assert!((before - after).abs() < 0.5, "{before} became {after}");
+}
+
+/// musl's `dup2` does not pass through the place that is known.
+#[test]
+fn a_socket_that_became_a_file_is_written_to_as_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = in_c(folder.path()) else {
+        return;
+    };
+    let file = folder.path().join("file");
+    let mut command = tinygram();
+    command.args(["run", "--eager", "--"]).arg(&program);
+    command.env("KIND", "file").env("FILE", &file);
+    let (_server, address) = started(command);
+    segments_per_answer(&address);
+    let expected: String = (0..8).map(|piece| format!("written {piece}\n")).collect();
+    for _ in 0..100 {
+        if std::fs::read_to_string(&file).is_ok_and(|content| content == expected) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("{:?}", std::fs::read_to_string(&file));
+}
+
+#[test]
+fn a_static_program_of_another_shape_is_refused_with_what_helps() {
+    let folder = tempfile::tempdir().unwrap();
+    let cancels = folder.path().join("cancels.c");
+    let code = "#include <pthread.h>\n#include <unistd.h>\nint main(void) { char c; pthread_cancel(pthread_self()); return read(0, &c, 1); }";
+    std::fs::write(&cancels, code).unwrap();
+    let Some(program) = built(folder.path(), "musl-gcc", &cancels, &["-static"]) else {
+        return;
+    };
+    let output = tinygram()
+        .args(["run", "--"])
+        .arg(&program)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("pthread_cancel has another"), "{said}");
+    assert!(said.contains("tinygram run --cgroup"), "{said}");
+}
