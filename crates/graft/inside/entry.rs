@@ -342,8 +342,8 @@ fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
         nr::WRITEV | nr::SENDMSG | nr::SENDMMSG | nr::SENDFILE | nr::SPLICE => {
             // The destination: the first argument, but splice's third.
             let is_splice = call.rax == nr::SPLICE;
-            writes::alongside(caller, if is_splice { call.rdx } else { call.rdi });
-            Next::Go
+            let fd = if is_splice { call.rdx } else { call.rdi };
+            writes::alongside(caller, call, fd)
         }
         nr::CONNECT => {
             sockets::opens(caller, call.rdi);

@@ -116,7 +116,7 @@ pub(crate) fn one(shared: &Shared, fd: u64, cause: Cause) {
 }
 
 /// Removes a mark, unless octets were held after `mark` was read.
-fn unmark(shared: &Shared, fd: u64, socket: &Socket, mark: u64) {
+pub(crate) fn unmark(shared: &Shared, fd: u64, socket: &Socket, mark: u64) {
     let cleared = mark & !(HELD | LEAVING);
     if socket
         .mark

@@ -15,8 +15,7 @@ use crate::{flush, peers, waits, watchdog};
 #[inline(always)]
 pub(crate) fn outgoing(caller: &Caller<'_>, call: &mut Call) -> Next {
     if call.rax == nr::SENDTO && (call.r10 & !PLAIN != 0 || call.r8 != 0) {
-        alongside(caller, call.rdi);
-        return Next::Go;
+        return alongside(caller, call, call.rdi);
     }
     let Some(socket) = socket(caller.shared, call.rdi) else {
         return Next::Go;
@@ -111,21 +110,57 @@ const PLAIN: u64 = MSG_NOSIGNAL | MSG_DONTWAIT;
 
 /// Any other call that sends on `fd`, which cannot hold anything: it belongs to the message.
 #[inline(always)]
-pub(crate) fn alongside(caller: &Caller<'_>, fd: u64) {
-    let Some(socket) = socket(caller.shared, fd) else {
-        return;
+pub(crate) fn alongside(caller: &Caller<'_>, call: &mut Call, fd: u64) -> Next {
+    let shared = caller.shared;
+    let Some(socket) = socket(shared, fd) else {
+        return Next::Go;
     };
     // What was never written to holds nothing.
     if socket.class.load(Relaxed) & (class::KIND | class::ALONE) != class::TCP {
-        return;
+        return Next::Go;
     }
     if socket.peer.load(Relaxed) != 0 {
-        peers::count_write(caller.shared, socket, 0);
+        peers::count_write(shared, socket, 0);
     }
     judge(caller, socket, u64::MAX);
-    // The call may send nothing (an empty file), or may wait; it comes after what is held in any case.
-    flush::one(caller.shared, fd, Cause::Write);
+    let mark = socket.mark.load(SeqCst);
+    if mark & (HELD | LEAVING) != HELD || !may_take_along(call) {
+        flush::one(shared, fd, Cause::Write);
+        return Next::Go;
+    }
+    let number = call.rax;
+    call.rax = call.make();
+    if took_along(number, call) {
+        flush::count_hold(shared, socket, Cause::Write);
+        flush::unmark(shared, fd, socket, mark);
+    } else {
+        // It sent nothing, or the kernel itself holds the tail for the rest of the file.
+        flush::one(shared, fd, Cause::Write);
+    }
+    Next::Made
 }
+
+/// Returns whether a call sends, with its own octets, those that were held before them.
+fn may_take_along(call: &Call) -> bool {
+    match call.rax {
+        nr::WRITEV | nr::SENDFILE => true,
+        nr::SENDTO => call.r10 & !PLAIN == 0,
+        nr::SENDMSG => call.rdx & !PLAIN == 0,
+        nr::SPLICE => call.r9 & SPLICE_F_MORE == 0,
+        _ => false,
+    }
+}
+
+/// Returns whether the call with this number did, by its result.
+fn took_along(number: u64, call: &Call) -> bool {
+    match number {
+        nr::SENDFILE => call.rax == call.r10,
+        nr::SPLICE => call.rax == call.r8,
+        _ => call.rax != 0 && !kernel::failed(call.rax),
+    }
+}
+
+const SPLICE_F_MORE: u64 = 4;
 
 /// Notes that the write about to be made takes along what is held. The mark stays until this thread's
 /// next call shows that it was made.

@@ -1,6 +1,6 @@
 //! Go programs: built here, run as they are and under `run`, and asked over one connection.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ pub(super) fn segments_of(answers: u32, address: &str) -> f64 {
 }
 
 /// Returns `tcpi_data_segs_in`.
-fn data_segments_in(stream: &TcpStream) -> u32 {
+pub(super) fn data_segments_in(stream: &TcpStream) -> u32 {
     const AT: usize = 152;
     let mut info = [0_u8; 192];
     let mut length = info.len() as libc::socklen_t;
@@ -107,6 +107,33 @@ fn a_go_server_answers_in_one_segment() {
     drop(covered);
     // The first answers teach the predictor; on a busy machine the watchdog sends some in two.
     assert!(after < 1.5, "{after} segments an answer under run");
+}
+
+/// The head is held, and sendfile(2) takes it along: without a flush of its own, which would cost a call
+/// and save nothing.
+#[test]
+fn a_file_leaves_with_its_head() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = built(folder.path()) else {
+        eprintln!("skipped: there is no Go here");
+        return;
+    };
+    let file = folder.path().join("file");
+    let content = "0123456789\n".repeat(50);
+    std::fs::write(&file, &content).unwrap();
+    let mut command = tinygram();
+    command.args(["run", "--"]).arg(&program).env("FILE", &file);
+    let (_server, address) = started(command);
+    let mut stream = TcpStream::connect(&address).unwrap();
+    let expected = format!("head\n{content}");
+    let mut answer = vec![0; expected.len()];
+    for _ in 0..ANSWERS {
+        stream.write_all(b"question\n").unwrap();
+        stream.read_exact(&mut answer).unwrap();
+        assert_eq!(answer, expected.as_bytes());
+    }
+    let segments = f64::from(data_segments_in(&stream)) / f64::from(ANSWERS);
+    assert!(segments < 1.5, "{segments} segments an answer");
 }
 
 /// Runs the server with these options, asks it over one connection, ends it, and returns the address

@@ -1,9 +1,11 @@
-// A server that answers each line with pieces of its own: `server ADDRESS PIECES`.
+// A server that answers each line with pieces of its own: `server PIECES`. If FILE names a file, an
+// answer is "head\n" and that file, sent by sendfile(2).
 package main
 
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strconv"
@@ -29,6 +31,15 @@ func answer(connection net.Conn, pieces int) {
 	defer connection.Close()
 	lines := bufio.NewScanner(connection)
 	for lines.Scan() {
+		if name := os.Getenv("FILE"); name != "" {
+			io.WriteString(connection, "head\n")
+			file, _ := os.Open(name)
+			length, _ := file.Seek(0, io.SeekEnd)
+			file.Seek(0, io.SeekStart)
+			io.CopyN(connection, file, length)
+			file.Close()
+			continue
+		}
 		for piece := 0; piece < pieces; piece++ {
 			fmt.Fprintf(connection, "%s %d\n", lines.Text(), piece)
 		}
