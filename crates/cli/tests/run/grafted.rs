@@ -124,16 +124,30 @@ fn a_file_leaves_with_its_head() {
     let mut command = tinygram();
     command.args(["run", "--"]).arg(&program).env("FILE", &file);
     let (_server, address) = started(command);
-    let mut stream = TcpStream::connect(&address).unwrap();
     let expected = format!("head\n{content}");
+    // On a busy machine the watchdog sends some heads before their files; a flush of its own would be
+    // there every time.
+    let rounds: Vec<f64> = (0..ROUNDS)
+        .map(|_| segments_per_file(&address, &expected))
+        .collect();
+    assert!(
+        rounds.iter().any(|segments| *segments < 1.5),
+        "{rounds:?} segments an answer"
+    );
+}
+
+const ROUNDS: u32 = 5;
+
+/// Asks over one connection for what is expected, and returns the segments an answer took.
+fn segments_per_file(address: &str, expected: &str) -> f64 {
+    let mut stream = TcpStream::connect(address).unwrap();
     let mut answer = vec![0; expected.len()];
     for _ in 0..ANSWERS {
         stream.write_all(b"question\n").unwrap();
         stream.read_exact(&mut answer).unwrap();
         assert_eq!(answer, expected.as_bytes());
     }
-    let segments = f64::from(data_segments_in(&stream)) / f64::from(ANSWERS);
-    assert!(segments < 1.5, "{segments} segments an answer");
+    f64::from(data_segments_in(&stream)) / f64::from(ANSWERS)
 }
 
 /// Runs the server with these options, asks it over one connection, ends it, and returns the address
