@@ -1,0 +1,171 @@
+// From dropped files to the report on the screen. The work is done by worker.js.
+
+const find = (selector) => document.querySelector(selector);
+const octets = (id) => Uint8Array.from(atob(find(id).textContent.trim()), (c) => c.charCodeAt(0));
+
+async function unpacked(id) {
+  const packed = new Blob([octets(id)]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(packed).arrayBuffer();
+}
+
+const compiled = unpacked("#module").then((bytes) => WebAssembly.compile(bytes));
+const workerSource = URL.createObjectURL(new Blob([find("#worker").textContent], { type: "text/javascript" }));
+
+const view = find("#diagnose");
+const parts = { door: find(".door"), below: find(".below"), reading: find(".reading"), report: find(".report") };
+let worker = null;
+let shown = null; // what the report is of: { name, page }
+
+/** Shows one state of the view: "empty", "reading" or "report". */
+function show(state) {
+  view.dataset.state = state;
+  document.body.classList.toggle("full", state === "report");
+  parts.door.hidden = parts.below.hidden = state !== "empty";
+  parts.reading.hidden = state !== "reading";
+  parts.report.hidden = state !== "report";
+}
+
+const number = (value) => value.toLocaleString("en").replaceAll(",", "\u202f");
+const counted = (value, noun) => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
+const size = (length) => (length < 1e6 ? `${Math.max(1, Math.round(length / 1e3))} kB` : `${number(Math.round(length / 1e6))} MB`);
+const time = (ms) => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
+
+function nameOf(files) {
+  if (files.length === 1) return files[0].name;
+  return `${files[0].name} and ${counted(files.length - 1, "other file")}`;
+}
+
+async function diagnose(files) {
+  if (files.length === 0) return;
+  location.hash = "#diagnose";
+  worker?.terminate();
+  const mine = new Worker(workerSource);
+  worker = mine;
+  const name = nameOf(files);
+  const length = files.reduce((sum, file) => sum + file.size, 0);
+  find("#reading-name").textContent = name;
+  find("#reading-bar").removeAttribute("value");
+  find("#reading-count").textContent = size(length);
+  find("#reading-latest").hidden = true;
+  find("#reading-status").textContent = `Reading ${name}`;
+  find("#stop").disabled = false;
+  show("reading");
+  mine.addEventListener("message", ({ data }) => HEARD[data.is](data, name));
+  mine.addEventListener("error", (event) => HEARD.failed({ why: event.message }, name));
+  const day = new Date().toISOString().slice(0, 10);
+  const origin = `Made by tinygram.html, tinygram {{version}}, on ${day} (UTC).`;
+  mine.postMessage({ is: "diagnose", module: await compiled, files, names: files.map((file) => file.name), origin });
+}
+
+const HEARD = {
+  progress({ share, frames, stalls, cost_ms, latest }) {
+    find("#reading-bar").value = share;
+    const found = stalls ? `, ${counted(stalls, "stall")} so far (${time(cost_ms)})` : "";
+    find("#reading-count").textContent = `${Math.floor(share * 100)} %, ${counted(frames ?? 0, "frame")}${found}`;
+    const said = find("#reading-latest");
+    said.hidden = !latest;
+    said.textContent = latest ? `The latest: ${latest}.` : "";
+  },
+  judged({ sentences, frames }) {
+    find("#stop").disabled = true;
+    find("#reading-bar").value = 1;
+    find("#reading-count").textContent = `${counted(frames, "frame")} read; drawing the charts`;
+    const said = find("#reading-latest");
+    said.hidden = sentences.length === 0;
+    said.textContent = sentences[0] ?? "";
+  },
+  done({ page, captures, unread, remarks, sentences, outcome }, name) {
+    shown = { name, page };
+    find("#report-name").textContent = name;
+    const notices = [...unread, ...remarks.map((said) => said.replace(/^tinygram: /, ""))];
+    find("#notices").replaceChildren(...notices.map((said) => {
+      const item = document.createElement("li");
+      item.textContent = `${said}.`;
+      return item;
+    }));
+    find("#report").hidden = captures === 0;
+    find("#report").srcdoc = page;
+    for (const button of document.querySelectorAll("[data-save]")) {
+      button.hidden = captures === 0 || (button.dataset.save === "annotated" && captures !== 1);
+    }
+    show("report");
+    document.title = `${name} - tinygram`;
+    find("#reading-status").textContent = sentences[0] ?? outcome;
+    (captures ? find("#report") : find("#another")).focus();
+  },
+  saved({ what, blob }) {
+    const kinds = { json: ".json", csv: ".csv", annotated: ".annotated.pcapng" };
+    save(blob, kinds[what]);
+  },
+  unsaved({ why }) {
+    notice(`That could not be written: ${why}.`);
+  },
+  failed({ why }) {
+    show("report");
+    find("#report").hidden = true;
+    find("#report-name").textContent = "";
+    find("#notices").replaceChildren();
+    for (const button of document.querySelectorAll("[data-save]")) button.hidden = true;
+    notice(`tinygram itself failed here, which is a bug worth reporting: ${why}`);
+  },
+};
+
+function notice(said) {
+  const item = document.createElement("li");
+  item.textContent = said;
+  find("#notices").append(item);
+}
+
+/** Hands a file over; its name has nothing in it that a system could read as more than a name. */
+function save(blob, ending) {
+  const stem = shown.name.replace(/\.(gz|zst)$/, "").replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[.-]+/, "").slice(0, 80);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = `${stem || "capture"}${ending}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+find("#choose").addEventListener("click", () => find("#files").click());
+find("#files").addEventListener("change", (event) => {
+  diagnose([...event.target.files]);
+  event.target.value = "";
+});
+find("#sample").addEventListener("click", () => diagnose([new File([octets("#sample-capture")], "{{sample-name}}")]));
+find("#stop").addEventListener("click", () => {
+  find("#stop").disabled = true;
+  worker.postMessage({ is: "stop" });
+});
+find("#another").addEventListener("click", () => {
+  worker?.terminate();
+  find("#report").srcdoc = "";
+  document.title = "tinygram";
+  show("empty");
+  find("#choose").focus();
+});
+for (const button of document.querySelectorAll("[data-save]")) {
+  button.addEventListener("click", () => {
+    const what = button.dataset.save;
+    if (what === "html") save(new Blob([shown.page], { type: "text/html" }), ".html");
+    else worker.postMessage({ is: "save", what });
+  });
+}
+
+// What is dropped anywhere is taken; what is dragged over shows that it would be.
+let depth = 0;
+addEventListener("dragenter", (event) => {
+  event.preventDefault();
+  depth += 1;
+  document.body.classList.add("over");
+});
+addEventListener("dragleave", () => {
+  depth -= 1;
+  if (depth <= 0) document.body.classList.remove("over");
+});
+addEventListener("dragover", (event) => event.preventDefault());
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  depth = 0;
+  document.body.classList.remove("over");
+  diagnose([...event.dataTransfer.files]);
+});
