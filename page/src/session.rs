@@ -81,7 +81,9 @@ impl Session {
         if let Some(reading) = self.reading.take() {
             let frames = reading.work.analyzer.frames();
             let name = &self.names[reading.at];
-            let sentence = format!("{name} was stopped after frame {frames}; the report covers the frames before");
+            let sentence = format!(
+                "{name} was stopped after frame {frames}; the report covers the frames before"
+            );
             self.remarks.push(sentence);
             self.done(reading);
         }
