@@ -1,5 +1,5 @@
-//! The one module that uses the terminal: results go to standard output, progress to standard
-//! error.
+//! Where verbs print: results go to standard output, progress to standard error. (`exit.rs` writes the line
+//! that ends a failed run; `ps`, `watch` and `shown.rs` ask for themselves whether standard output is a terminal.)
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Read, Write};

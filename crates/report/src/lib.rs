@@ -1,7 +1,8 @@
 //! Turns data into text, JSON, CSV, Markdown, SVG and HTML.
 //!
 //! Everything shown is data first: a [`Table`], a [`Chart`] or rows that serde can serialise.
-//! Exporters turn that data into bytes. Nothing here prints, asks the terminal or knows TCP.
+//! Exporters turn that data into bytes. Nothing here prints or asks the terminal. Of TCP it
+//! knows what a ladder draws: two ends, segments, acknowledgments.
 //!
 //! | to write | call |
 //! |---|---|
