@@ -48,7 +48,7 @@ fn situation() -> (Offer, Vars) {
         nxt: sent,
         max: sent,
         written,
-        ..*fresh.sender().vars()
+        ..fresh.sender().vars()
     };
     let offer = Offer {
         span: Span::new(sent, written),

@@ -460,7 +460,7 @@ impl World {
     }
 
     fn note_departure(&mut self, end: usize, now: u64, segment: &Segment, cause: Cause, id: usize) {
-        let vars = *self.ends[end].sender().vars();
+        let vars = self.ends[end].sender().vars();
         let data = segment.data();
         let held = self.held[end].filter(|(start, ..)| *start >= data.start && *start < data.end);
         let woken = self.woken[end].take();

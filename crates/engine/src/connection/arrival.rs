@@ -248,7 +248,7 @@ impl Connection {
             // Back to LISTEN; the application is not told.
             self.state = State::Listen;
             self.agreed = Agreed::default();
-            self.sender.forget_peer();
+            self.sender.forget_peer(&self.extensions);
             self.receiver.forget();
             return;
         }

@@ -28,7 +28,7 @@ use crate::receiver::Receiver;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::sender::congestion::Congestion;
 use crate::sender::send_policy::{BlockedOn, Moment, SendPolicy};
-use crate::sender::{Expired, Sender, Stamp};
+use crate::sender::{Expired, PieceOfWrite, Sender, Stamp};
 use crate::socket::copy_rule::{CopyRule, Rule};
 use crate::socket::{Piece, WriteCall};
 use crate::time::{Deadline, Duration, Instant};
@@ -374,7 +374,11 @@ impl Connection {
         let last = write.remaining() == 0;
         let more_to_come = !last || more;
         let more_on_entry = self.sender.vars().more_to_come;
-        self.sender.append(octets, pieces_before > 0, more_to_come);
+        self.sender.append(&PieceOfWrite {
+            octets,
+            goes_on: pieces_before > 0,
+            more: more_to_come,
+        });
         self.sender.set_more_to_come(more_to_come);
         self.sender.observe(
             Moment::ChunkCopied {

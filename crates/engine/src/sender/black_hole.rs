@@ -2,7 +2,7 @@
 //! 8899, section 4.3). After repeated timeouts of a large segment, smaller ones are tried.
 //! [`super::path_search`] finds what the path takes.
 
-use super::Sender;
+use super::path::Path;
 use crate::extensions::PathMtuSearch;
 
 /// Timeouts in a row that make a path suspicious (RFC 9293, section 3.8.3: R1, at least three).
@@ -11,24 +11,24 @@ const SUSPICIOUS: u32 = 3;
 /// with, and the one that every host accepts (RFC 9293, section 3.7.1).
 const STEPS: [u32; 2] = [PathMtuSearch::AFTER_A_BLACK_HOLE.base_mss, 536];
 
-impl Sender {
-    /// Handles a repeated expiry of the retransmission timer.
-    pub(super) fn suspect_a_black_hole(&mut self) {
-        if !self.black_hole_detection || self.rtt.unanswered() < SUSPICIOUS {
+impl Path {
+    /// Handles the expiry of the retransmission timer for the `timeouts`-th time in a row, while
+    /// `unacknowledged` octets were written and not acknowledged.
+    pub(super) fn suspect_a_black_hole(&mut self, timeouts: u32, unacknowledged: u64) {
+        if !self.black_hole_detection || timeouts < SUSPICIOUS {
             return;
         }
-        let first = self.vars.written.since(self.vars.una);
-        let first = first.min(u64::from(self.vars.mss));
-        let base = self.path_search.as_ref().map(|search| search.base_mss());
+        let first = unacknowledged.min(u64::from(self.mss));
+        let base = self.search.as_ref().map(|search| search.base_mss());
         let steps = [base.unwrap_or(STEPS[0]), STEPS[1]];
         let smaller = steps.into_iter().find(|step| u64::from(*step) < first);
         if let Some(mss) = smaller {
-            self.vars.mss = mss;
-            if let Some(search) = &mut self.path_search {
+            self.mss = mss;
+            if let Some(search) = &mut self.search {
                 search.fell_to(mss + self.option_octets);
             }
             // A router's report that expires must not bring the large segments back.
-            self.path_limit = None;
+            self.limit = None;
         }
     }
 }

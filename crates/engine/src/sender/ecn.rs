@@ -2,8 +2,6 @@
 //! marked. An echo of a mark reduces the window as a loss does, once per round trip, without a
 //! retransmission.
 
-use super::Sender;
-use super::congestion::Control;
 use crate::offset::Offset;
 use crate::segment::Flags;
 
@@ -16,6 +14,15 @@ pub(super) struct Ecn {
 }
 
 impl Ecn {
+    /// Returns the state after both SYNs, which agreed on ECN or did not.
+    pub(super) fn new(agreed: bool) -> Self {
+        Self {
+            flags: Flags::NONE.with_if(agreed, Flags::ECT),
+            // The ECE of a SYN reports no mark.
+            answered: Offset::FIRST,
+        }
+    }
+
     /// Returns whether both sides agreed.
     #[inline]
     pub(super) fn is_on(&self) -> bool {
@@ -35,38 +42,16 @@ impl Ecn {
             self.flags = Flags::ECT.with(Flags::CWR);
         }
     }
-}
-
-impl Sender {
-    /// Sets whether both SYNs agreed on ECN.
-    pub(crate) fn permit_ecn(&mut self, permitted: bool) {
-        self.ecn = Ecn {
-            flags: Flags::NONE.with_if(permitted, Flags::ECT),
-            // The ECE of a SYN reports no mark.
-            answered: Offset::FIRST,
-        };
-    }
 
     /// Returns whether an ACK with these flags echoes a mark.
     #[inline]
     pub(super) fn heeds_echo(&self, flags: Flags) -> bool {
-        flags.has(Flags::ECE) && self.ecn.is_on()
+        flags.has(Flags::ECE) && self.is_on()
     }
 
-    /// Returns whether the mark that an ACK up to SND.UNA reports has not been answered yet: "TCP
+    /// Returns whether the mark that an ACK up to `una` reports has not been answered yet: "TCP
     /// should not react to congestion indications more than once every window of data".
-    pub(super) fn is_a_new_mark(&self) -> bool {
-        self.vars.una > self.ecn.answered
-    }
-
-    /// Answers the echo of a mark if there is no scoreboard.
-    pub(super) fn answer_the_mark(&mut self, flight: u64) {
-        if !self.is_a_new_mark() {
-            return;
-        }
-        let flight = self.to_reduce(flight);
-        let (window, congestion) = self.window();
-        congestion.on_loss(window, flight);
-        self.ecn.reduced(self.vars.max);
+    pub(super) fn is_a_new_mark(&self, una: Offset) -> bool {
+        una > self.answered
     }
 }

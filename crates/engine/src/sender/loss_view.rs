@@ -1,6 +1,5 @@
 //! What a sender believes about its flight, as callers see it.
 
-use super::Sender;
 use crate::time::Duration;
 
 /// What the sender believes about its flight, for callers that show the state of a connection.
@@ -38,16 +37,4 @@ pub enum LossState {
     Recovery,
     /// After a retransmission timeout, or after the path did not take what was sent.
     Loss,
-}
-
-impl Sender {
-    /// Returns what the sender believes about its flight. Without a scoreboard only the state is
-    /// known, and how many full-sized segments are outstanding.
-    #[must_use]
-    pub fn losses(&self) -> LossView {
-        match &self.selective {
-            Some(selective) => selective.view(),
-            None => self.losses_without_scoreboard(),
-        }
-    }
 }

@@ -1,52 +1,105 @@
-//! The sending half: its variables, the output pass, and the handling of acknowledgments.
+//! The sending half of a connection, in parts that own their state: the sequence variables, the send
+//! buffer, the small-segment state, the congestion window, loss recovery, the path, the round trip,
+//! timers and counters. A part never names [`Sender`]; the signature of each of its methods says which
+//! other parts it reads ([`context`]) or changes. `Sender` lets them work together.
 //!
-//! `Sender::pass` is the paper's `tcp_output`: it looks at the buffer and the window, sends what
-//! must go, and asks the policy about the rest. It is the only place from which data leaves.
+//! `Sender::pass` is the paper's `tcp_output`: it looks at the buffer and the window, sends what must
+//! go, and asks the policy about the rest.
 
+/// Lends what most parts read; a macro, so that the other parts can be changed meanwhile.
+macro_rules! context {
+    ($sender:expr) => {
+        crate::sender::context::Context {
+            now: $sender.now,
+            seq: &$sender.seq,
+            mss: $sender.path.mss,
+            rtt: &$sender.rtt,
+        }
+    };
+}
+
+/// Lends what a policy's variables are collected from.
+macro_rules! view {
+    ($sender:expr) => {
+        crate::sender::context::View {
+            context: context!($sender),
+            buffer: &$sender.buffer,
+            window: &$sender.window,
+        }
+    };
+}
+
+/// Lends what loss recovery changes besides its own state.
+macro_rules! reach {
+    ($sender:expr) => {
+        crate::sender::selective::Reach {
+            window: &mut $sender.window,
+            path: &mut $sender.path,
+            timers: &mut $sender.timers,
+            resend: &mut $sender.resend,
+            counters: &mut $sender.counters,
+        }
+    };
+}
+
+mod acknowledgment;
 mod black_hole;
 mod buffer;
+mod by_acks;
 pub mod congestion;
+mod context;
 mod counters;
-mod device;
 mod ecn;
+mod loss;
 mod loss_view;
 mod pacing;
 mod pass;
+mod path;
 mod path_mtu;
 mod path_search;
+mod probe;
 mod push;
 mod rack;
 mod rate_reduction;
-mod recovery;
 mod report;
 mod resend;
+mod restart;
+mod retransmit;
 mod rtt;
 mod scoreboard;
 mod selective;
 pub mod send_policy;
+mod sequence;
 mod slow_start;
+mod small_segment;
 mod tail_probe;
 mod timers;
 mod undo;
+mod wakeup;
+mod window;
 
 pub use counters::Counters;
 pub use loss_view::{LossState, LossView};
 pub use pass::{Stamp, Syn};
+pub(crate) use push::PieceOfWrite;
+pub use report::Acked;
 pub use rtt::{Echo, RtoRules, RttEstimator};
+pub use small_segment::Hold;
 pub use timers::{Expired, TimerReason};
-
-use alloc::boxed::Box;
 
 use crate::extensions::Extensions;
 use crate::offset::Offset;
-use crate::segment::Segment;
 use crate::time::{Duration, Instant};
-use congestion::{Ack, Congestion, Control, Window, restart::IdleRestart};
-use recovery::Recovery;
-use report::Report;
+use buffer::SendBuffer;
+use congestion::{Congestion, restart::IdleRestart};
+use loss::Loss;
+use path::Path;
 use resend::Resend;
-use selective::Selective;
-use send_policy::{Moment, Rule, SendPolicy, Vars, Why};
+use send_policy::{Moment, SendPolicy, Vars};
+use sequence::Sequence;
+use small_segment::SmallSegment;
+use timers::Timers;
+use window::CongestionWindow;
 
 /// The rules of a sender, in octets unless said otherwise.
 #[derive(Clone, Debug)]
@@ -74,242 +127,239 @@ pub struct SenderConfig {
     pub rto: RtoRules,
 }
 
-/// The MSS of a peer that sends no MSS option, in octets (RFC 9293, section 3.7.1, for IPv4).
-const MSS_WITHOUT_OPTION: u32 = 536;
-
-/// The least MSS that is used, in octets, even if the peer offers less: an MSS of a few octets
-/// would cut every write into as many segments (CVE-2019-11479; Linux: `tcp_min_snd_mss`).
-const LEAST_MSS: u32 = 48;
-
-/// If two segments are larger than this, in octets, the initial window is two segments (RFC 6928,
-/// section 2).
-const LARGEST_INITIAL_CWND: u64 = 14_600;
-
 /// The sending half of a connection.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    /// The variables that policies see.
-    vars: Vars,
-    /// The largest segment to send before the peer's SYN has lowered it.
-    own_mss: u32,
-    /// The octets that options take in every segment.
-    option_octets: u32,
-    policy: send_policy::Installed,
-    more_in_every_variant: bool,
-    cwnd_cap: u64,
-    /// The configured initial window; `initial_cwnd` is what the agreed MSS makes of it.
-    own_initial_cwnd: u64,
-    initial_cwnd: u64,
-    bounds_initial_cwnd: bool,
-    /// RFC 3042.
-    limited_transmit: bool,
-    black_hole_detection: bool,
-    path_mss_expires: bool,
-    /// What a router's report ended, if it may return.
-    path_limit: Option<Box<path_mtu::PathLimit>>,
-    /// The search for a larger path MTU.
-    path_search: Option<Box<path_search::PathSearch>>,
-    congestion: congestion::Installed,
-    /// Whether a loss reduces the window instead of the flight.
-    reduces_the_window: bool,
-    /// The rule that ends slow start.
-    slow_start: Option<Box<slow_start::SlowStart>>,
-    empty_window_probes: bool,
-    /// A writer waits while this many octets are unsent, whatever space is free.
-    notsent_low_water: u64,
-    /// The size to which the send buffer may grow, in octets; 0 if it does not grow.
-    buffer_most: u64,
-    /// The buffer's size and `buffer_most` as they are without a bound, while there is one.
-    unlimited_buffer: Option<(u64, u64)>,
-    ecn: ecn::Ecn,
-    /// Whether the local device refuses packets.
-    device_full: bool,
-    idle_restart: IdleRestart,
-    rtt: RttEstimator,
-    recovery: Recovery,
-    /// What a pass must retransmit first.
+    /// The time of the present call.
+    now: Instant,
+    seq: Sequence,
+    buffer: SendBuffer,
+    small: SmallSegment,
+    window: CongestionWindow,
+    loss: Loss,
+    /// What loss recovery asks of the next pass.
     resend: Resend,
-    /// The scoreboard and the loss recovery based on it, once both sides permitted SACK.
-    selective: Option<Box<Selective>>,
-    timers: timers::Timers,
-    hold: Option<Hold>,
-    /// The segment numbers of the last window update: SND.WL1 and SND.WL2.
-    wl1: Offset,
-    wl2: Offset,
-    /// When a segment last left; means nothing before the first one.
-    last_sent: Instant,
-    /// When something was last acknowledged.
-    last_acked: Instant,
-    /// When a segment last arrived.
-    last_heard: Instant,
-    /// The state of a paced restart: its interval, and when the next segment may leave.
-    pace: Option<pass::Pace>,
-    /// The state of pacing, which spreads every flight.
-    pacer: Option<Box<pacing::Pacer>>,
-    /// Whether nothing will follow what is in the buffer, so that a FIN is sent after it.
-    finishing: bool,
-    /// Where PSH is set, if not where the buffer is emptied.
-    pushes: Option<Box<push::Pushes>>,
+    path: Path,
+    rtt: RttEstimator,
+    timers: Timers,
     counters: Counters,
-}
-
-/// What is being held: a runt, or any segment of a paced flight that waits for its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hold {
-    /// Its first octet.
-    pub start: Offset,
-    /// The reason.
-    pub why: Why,
-    /// The time since when it is held.
-    pub since: Instant,
-    /// When to ask the policy again even if nothing else happens.
-    pub until: Option<Instant>,
-}
-
-/// The effects of an acknowledgment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Acked {
-    /// Octets of data that left the send buffer.
-    pub released: u64,
-    /// Whether it acknowledged data, SYN or FIN.
-    pub advanced: bool,
 }
 
 impl Sender {
     /// Returns a sender that has not sent its SYN yet.
     #[must_use]
     pub fn new(config: &SenderConfig, extensions: &Extensions) -> Self {
-        let vars = Vars {
+        Self {
             now: Instant::ZERO,
-            una: Offset::SYN,
-            nxt: Offset::SYN,
-            max: Offset::SYN,
-            written: Offset::FIRST,
-            mss: config.mss,
-            wnd: 0,
-            max_wnd: 0,
-            cwnd: config.initial_cwnd,
-            ssthresh: config.cwnd_cap,
-            rto: config.rto.initial,
-            cluster: config.cluster,
-            capacity: config.buffer,
-            more_to_come: false,
-            nodelay: false,
-            corked: false,
-            reader_blocked: false,
-            writer_blocked: false,
-            writer_lacks_space: false,
-            device_busy: false,
-        };
-        let mut sender = Self {
-            vars,
-            own_mss: config.mss,
-            option_octets: 0,
-            policy: config.policy.clone().install(),
-            more_in_every_variant: config.more_in_every_variant,
-            cwnd_cap: config.cwnd_cap,
-            own_initial_cwnd: config.initial_cwnd,
-            initial_cwnd: config.initial_cwnd,
-            bounds_initial_cwnd: extensions.bounds_initial_cwnd,
-            limited_transmit: extensions.limited_transmit,
-            black_hole_detection: extensions.black_hole_detection,
-            path_mss_expires: extensions.path_mss_expires,
-            path_limit: None,
-            path_search: extensions
-                .path_mtu_search
-                .map(|rule| Box::new(path_search::PathSearch::new(rule, config.mss))),
-            congestion: config.congestion.clone().install(),
-            reduces_the_window: extensions.reduces_the_window,
-            slow_start: extensions
-                .slow_start_exit
-                .map(|kind| Box::new(slow_start::SlowStart::new(kind))),
-            empty_window_probes: extensions.empty_window_probes,
-            notsent_low_water: u64::MAX,
-            buffer_most: extensions.send_buffer_most.unwrap_or(0),
-            unlimited_buffer: None,
-            ecn: ecn::Ecn::default(),
-            device_full: false,
-            idle_restart: config.idle_restart,
-            rtt: RttEstimator::new(config.rto),
-            recovery: Recovery::default(),
+            seq: Sequence::new(),
+            buffer: SendBuffer::new(config, extensions),
+            small: SmallSegment::new(config),
+            window: CongestionWindow::new(config, extensions),
+            loss: Loss::new(extensions),
             resend: Resend::default(),
-            selective: None,
-            timers: timers::Timers::new(extensions.user_timeout),
-            hold: None,
-            wl1: Offset::SYN,
-            wl2: Offset::SYN,
-            last_sent: Instant::ZERO,
-            last_acked: Instant::ZERO,
-            last_heard: Instant::ZERO,
-            pace: None,
-            pacer: extensions.pacing.then(Box::default),
-            finishing: false,
-            pushes: extensions
-                .push_ends_writes
-                .map(|burst| push::Pushes::new(burst, extensions.send_buffer_is_memory)),
+            path: Path::new(config, extensions),
+            rtt: RttEstimator::new(config.rto),
+            timers: Timers::new(extensions.user_timeout, extensions.empty_window_probes),
             counters: Counters::default(),
-        };
-        sender.bound_initial_cwnd();
-        sender
-    }
-
-    /// Bounds the initial window. RFC 6928, section 2: "min (10*MSS, max (2*MSS, 14600))".
-    fn bound_initial_cwnd(&mut self) {
-        let bound = (2 * u64::from(self.vars.mss)).max(LARGEST_INITIAL_CWND);
-        if self.bounds_initial_cwnd && self.initial_cwnd > bound {
-            self.initial_cwnd = bound;
-            self.vars.cwnd = bound;
         }
     }
 
     /// Sets whether both SYNs permitted SACK.
     pub(crate) fn permit_sack(&mut self, permitted: bool, extensions: &Extensions) {
-        self.selective = permitted.then(|| Box::new(Selective::new(extensions)));
+        self.loss.permit_sack(permitted, extensions);
     }
 
     /// Sets the time for segments that leave without a pass.
     pub(crate) fn clock_is(&mut self, now: Instant) {
-        self.vars.now = self.vars.now.max(now);
+        self.now = self.now.max(now);
+    }
+
+    /// Sets whether both SYNs agreed on ECN.
+    pub(crate) fn permit_ecn(&mut self, permitted: bool) {
+        self.window.ecn = ecn::Ecn::new(permitted);
     }
 
     /// Sets the octets of options that every segment carries, for which its data must leave room
     /// (RFC 6691, section 2).
     pub(crate) fn set_option_octets(&mut self, octets: u32) {
-        self.option_octets = octets;
-        self.set_mss(self.own_mss);
+        self.path.option_octets = octets;
+        self.set_largest_segment(self.path.own_mss());
     }
 
     /// Sets the largest segment, options and data. The initial window counts segments of this size.
-    fn set_mss(&mut self, with_options: u32) {
-        let mss = with_options.saturating_sub(self.option_octets).max(1);
-        if self.vars.max <= Offset::FIRST && self.rtt.unanswered() == 0 {
-            let segments = self.own_initial_cwnd / u64::from(self.own_mss.max(1));
-            if mss < self.own_mss {
-                self.initial_cwnd = segments.max(1) * u64::from(mss);
-                self.vars.cwnd = self.initial_cwnd;
+    fn set_largest_segment(&mut self, with_options: u32) {
+        self.path.set_largest(with_options);
+        if self.seq.nothing_sent_yet() && self.rtt.unanswered() == 0 {
+            let own_mss = self.path.own_mss();
+            self.window.count_initial_in(self.path.mss, own_mss);
+        }
+    }
+
+    /// Takes in the peer's MSS option, if it sent one, which bounds the segments (RFC 9293, section
+    /// 3.7.1).
+    pub(crate) fn learn_mss(&mut self, offered: Option<u16>) {
+        let theirs = self.path.learn_theirs(offered);
+        self.set_largest_segment(self.path.own_mss().min(theirs));
+        self.begin_path_search(theirs);
+    }
+
+    /// Begins to search the path, if the rules say so, once it is known what the peer takes.
+    fn begin_path_search(&mut self, theirs: u32) {
+        if let Some(first) = self.path.begin_search(theirs) {
+            self.set_largest_segment(first);
+        }
+    }
+
+    /// Limits segments to `mss` octets, options included, up to `until`. Called before the
+    /// handshake.
+    pub(crate) fn limit_mss(&mut self, mss: u32, until: Instant) {
+        if let Some(before) = self.path.limit_before_the_syn(mss, until) {
+            self.window.configure_initial_for(self.path.mss, before);
+        }
+    }
+
+    /// Handles the report that the path takes segments of at most `mss` octets, options included.
+    /// Longer ones were lost, though not to congestion: their data is sent again, and the window
+    /// stays (RFC 1191, section 6.5; Linux: `tcp_simple_retransmit`). Returns whether anything must
+    /// be sent.
+    pub(crate) fn learn_path_mss(&mut self, mss: u32) -> bool {
+        if !self.path.learn_report(mss, self.now) || self.seq.idle() {
+            return false;
+        }
+        match &mut self.loss {
+            Loss::ByAcks(_) => {
+                self.seq.nxt = self.seq.una;
+                self.resend.set_wanted(false);
+            }
+            Loss::Scoreboard(selective) => {
+                selective.path_shrank(self.path.mss, self.seq.max);
+                self.resend.set_wanted(true);
             }
         }
-        self.vars.mss = mss;
-        if self.vars.max <= Offset::FIRST && self.rtt.unanswered() == 0 {
-            self.bound_initial_cwnd();
-        }
+        self.resend.force_one();
+        self.rtt.distrust();
+        true
     }
 
     /// Goes straight to an established connection whose peer offers `window` octets.
     pub(crate) fn establish(&mut self, window: u64) {
-        self.vars.una = Offset::FIRST;
-        self.vars.nxt = Offset::FIRST;
-        self.vars.max = Offset::FIRST;
-        self.vars.wnd = window;
-        self.vars.max_wnd = window;
-        self.begin_path_search(self.own_mss);
+        self.seq.establish(window);
+        self.begin_path_search(self.path.own_mss());
+    }
+
+    /// Takes in the first window from the peer's SYN, which is never scaled (RFC 7323, section
+    /// 2.2).
+    pub(crate) fn learn_window(&mut self, seq: Offset, window: u64) {
+        self.seq.learn_window(seq, window);
+    }
+
+    /// Forgets the peer after a failed handshake; what was written waits for another handshake.
+    pub(crate) fn forget_peer(&mut self, extensions: &Extensions) {
+        self.seq.forget_peer();
+        self.window.forget_peer();
+        self.rtt.restart();
+        self.loss = Loss::new(extensions);
+        self.resend = Resend::default();
+        self.stop_timers();
     }
 
     /// Returns the variables, as a policy sees them.
     #[must_use]
     #[inline]
-    pub fn vars(&self) -> &Vars {
-        &self.vars
+    pub fn vars(&self) -> Vars {
+        self.small.vars(view!(self))
+    }
+
+    /// Returns the octets in the send buffer, without the FIN.
+    #[must_use]
+    #[inline]
+    pub fn buffered(&self) -> u64 {
+        self.seq.buffered()
+    }
+
+    /// Returns the size of the send buffer, in octets.
+    #[must_use]
+    #[inline]
+    pub fn capacity(&self) -> u64 {
+        self.buffer.capacity()
+    }
+
+    /// Returns the free space in the send buffer, in octets. If the buffer bounds memory
+    /// (`Extensions::send_buffer_is_memory`), this is the size of the next piece of a write, which
+    /// may exceed the buffer's size.
+    #[must_use]
+    #[inline]
+    pub fn space(&self) -> u64 {
+        self.buffer.space(&self.seq, self.path.mss)
+    }
+
+    /// Returns the fill and the size of the send buffer as a copy rule sees them; their difference
+    /// is the size of the next piece of a write.
+    #[inline]
+    pub(crate) fn fill(&self) -> (u64, u64) {
+        self.buffer.fill(&self.seq, self.path.mss)
+    }
+
+    /// Returns the free space for a writer that sleeps until there is enough; free memory if memory
+    /// is bounded.
+    #[inline]
+    pub(crate) fn free(&self) -> u64 {
+        self.buffer.free(&self.seq)
+    }
+
+    /// Returns the most octets that a write may append before anything else happens. If memory is
+    /// bounded, a kernel buffer that was begun is filled up, also after a part of it has left.
+    #[must_use]
+    pub fn most_of_a_write(&self) -> u64 {
+        let cwnd = self.window.cwnd;
+        self.buffer.most_of_a_write(&self.seq, self.path.mss, cwnd)
+    }
+
+    /// Appends a piece of a write to the buffer.
+    #[inline]
+    pub(crate) fn append(&mut self, piece: &PieceOfWrite) {
+        self.buffer.appended(piece, &self.seq, self.path.mss);
+        self.seq.written += piece.octets;
+    }
+
+    /// Marks what is written, whatever was announced, because the writer gives up or sleeps.
+    pub(crate) fn push_what_is_written(&mut self) {
+        self.buffer.push_what_is_written(&self.seq);
+    }
+
+    /// Sets the size of the send buffer, in octets, which then no longer grows by itself.
+    pub(crate) fn set_capacity(&mut self, octets: u64) {
+        self.buffer.set_capacity(octets);
+    }
+
+    /// Bounds the buffer to `octets` until [`Sender::unlimit_buffer`]. What is in it stays.
+    pub(crate) fn limit_buffer(&mut self, octets: u64) {
+        self.buffer.limit(octets);
+    }
+
+    /// Ends the bound.
+    pub(crate) fn unlimit_buffer(&mut self) {
+        self.buffer.unlimit();
+    }
+
+    /// Lets the send buffer grow with the congestion window, if it may.
+    #[inline]
+    pub(crate) fn grow_buffer(&mut self) {
+        if self.buffer.may_grow() {
+            let window = self.window.cwnd.max(self.window.initial());
+            self.buffer.grow_to(window, &self.seq, self.path.mss);
+        }
+    }
+
+    /// Sets TCP_NOTSENT_LOWAT, in octets.
+    pub(crate) fn set_notsent_low_water(&mut self, octets: Option<u64>) {
+        self.buffer.set_notsent_low_water(octets);
+    }
+
+    /// Returns whether departures, and not only acknowledgments, may wake a writer.
+    #[inline]
+    pub(crate) fn departures_wake(&self) -> bool {
+        self.buffer.departures_wake()
     }
 
     /// Returns the counters.
@@ -321,7 +371,7 @@ impl Sender {
     /// Returns what is being held, if anything is.
     #[must_use]
     pub fn hold(&self) -> Option<&Hold> {
-        self.hold.as_ref()
+        self.small.hold()
     }
 
     /// Returns the round-trip time estimator.
@@ -334,7 +384,7 @@ impl Sender {
     #[must_use]
     #[inline]
     pub fn is_finishing(&self) -> bool {
-        self.finishing
+        self.seq.finishing
     }
 
     /// Returns the sequence number of a segment without data: after everything that was sent,
@@ -343,9 +393,9 @@ impl Sender {
     #[inline]
     pub(crate) fn bare_ack_seq(&self) -> Offset {
         if self.timers.retransmitting() {
-            self.vars.max
+            self.seq.max
         } else {
-            self.vars.nxt
+            self.seq.nxt
         }
     }
 
@@ -353,11 +403,47 @@ impl Sender {
     #[must_use]
     #[inline]
     pub fn fin_acked(&self) -> bool {
-        self.finishing && self.vars.una > self.vars.written
+        self.seq.fin_acked()
     }
 
     pub(crate) fn set_user_timeout(&mut self, limit: Option<Duration>) {
         self.timers.set_user_timeout(limit);
+    }
+
+    /// Returns how long sent data may stay unacknowledged.
+    pub(crate) fn user_timeout(&self) -> Option<Duration> {
+        self.timers.user_timeout()
+    }
+
+    /// Returns the window probes in a row that were not answered.
+    #[must_use]
+    pub fn unanswered_probes(&self) -> u32 {
+        self.timers.unanswered_probes()
+    }
+
+    /// Returns whether a window that stays closed has been probed often enough for a connection
+    /// that no application owns any more.
+    pub(crate) fn probed_enough(&self) -> bool {
+        self.timers.probed_enough(&self.rtt)
+    }
+
+    /// Returns what the sender believes about its flight. Without a scoreboard only the state is
+    /// known, and how many full-sized segments are outstanding.
+    #[must_use]
+    pub fn losses(&self) -> LossView {
+        self.loss.view(&context!(self))
+    }
+
+    /// Returns whether a thread that is about to sleep may release what is held; if not, there is
+    /// no pass.
+    #[inline]
+    pub(crate) fn heeds_blocking(&self) -> bool {
+        self.small.heeds_blocking()
+    }
+
+    /// Sets whether the device refuses packets.
+    pub(crate) fn set_device_full(&mut self, full: bool) {
+        self.timers.set_device_full(full);
     }
 
     /// Says that what is in flight measures no round trip.
@@ -366,234 +452,53 @@ impl Sender {
     }
 
     pub(crate) fn set_nodelay(&mut self, on: bool) {
-        self.vars.nodelay = on;
+        self.small.hints.nodelay = on;
     }
 
     pub(crate) fn set_corked(&mut self, on: bool) {
-        self.vars.corked = on;
+        self.small.hints.corked = on;
     }
 
     #[inline]
     pub(crate) fn set_more_to_come(&mut self, on: bool) {
-        self.vars.more_to_come = on;
+        self.small.hints.more_to_come = on;
     }
 
     pub(crate) fn set_device_busy(&mut self, busy: bool) {
-        self.vars.device_busy = busy;
+        self.small.hints.device_busy = busy;
     }
 
     #[inline]
     pub(crate) fn set_reader_blocked(&mut self, blocked: bool) {
-        self.vars.reader_blocked = blocked;
+        self.small.hints.reader_blocked = blocked;
     }
 
     #[inline]
     pub(crate) fn set_writer_blocked(&mut self, blocked: bool) {
-        self.vars.writer_blocked = blocked;
+        self.small.hints.writer_blocked = blocked;
     }
 
     pub(crate) fn set_writer_lacks_space(&mut self, lacks: bool) {
-        self.vars.writer_lacks_space = lacks;
+        self.small.hints.writer_lacks_space = lacks;
     }
 
     pub(crate) fn set_policy(&mut self, policy: SendPolicy) {
-        self.policy = policy.install();
-        self.hold = None;
+        self.small.set_policy(policy);
     }
 
     pub(crate) fn set_congestion(&mut self, congestion: Congestion) {
-        self.congestion = congestion.install();
-    }
-
-    /// Takes in the peer's MSS option, if it sent one, which bounds the segments (RFC 9293, section
-    /// 3.7.1).
-    pub(crate) fn learn_mss(&mut self, offered: Option<u16>) {
-        let bound = offered.map_or(MSS_WITHOUT_OPTION, u32::from);
-        self.set_mss(self.own_mss.min(bound.max(LEAST_MSS)));
-        if let Some(limit) = &mut self.path_limit {
-            limit.bound(bound.max(LEAST_MSS));
-        }
-        self.begin_path_search(bound.max(LEAST_MSS));
-    }
-
-    /// Forgets the peer after a failed handshake; what was written waits for another handshake.
-    pub(crate) fn forget_peer(&mut self) {
-        self.vars.una = Offset::SYN;
-        self.vars.nxt = Offset::SYN;
-        self.vars.max = Offset::SYN;
-        self.vars.cwnd = self.initial_cwnd;
-        self.vars.ssthresh = self.cwnd_cap;
-        self.rtt.restart();
-        self.recovery = Recovery::default();
-        self.resend = Resend::default();
-        self.stop_timers();
-    }
-
-    /// Takes in the first window from the peer's SYN, which is never scaled (RFC 7323, section
-    /// 2.2).
-    pub(crate) fn learn_window(&mut self, seq: Offset, window: u64) {
-        self.vars.wnd = window;
-        self.vars.max_wnd = window;
-        self.wl1 = seq;
-        self.wl2 = self.vars.una;
+        self.window.set_control(congestion);
     }
 
     /// Says that nothing follows what is in the buffer.
     pub(crate) fn finish(&mut self) {
-        self.finishing = true;
-        self.vars.more_to_come = false;
+        self.seq.finishing = true;
+        self.small.hints.more_to_come = false;
     }
 
     #[inline]
     pub(crate) fn observe(&mut self, moment: Moment, now: Instant) {
-        self.vars.now = now;
-        self.policy.observe(moment, &self.vars);
-    }
-
-    /// Handles an acceptable ACK with its window (RFC 9293, section 3.10.7.4, fifth check). `pure`
-    /// says that the segment carried nothing else, as duplicate ACKs do. `echo_age` is how long ago
-    /// the timestamp that it echoes was sent.
-    #[inline(always)]
-    pub(crate) fn on_ack(
-        &mut self,
-        now: Instant,
-        segment: &Segment,
-        pure: bool,
-        echo_age: Option<Duration>,
-    ) -> Acked {
-        let acked = self.take_acknowledgment(now, segment, pure, echo_age);
-        self.update_window(segment.seq, segment.ack, u64::from(segment.window));
-        acked
-    }
-
-    /// Handles the acknowledgment of a segment whose window does not count; see [`Sender::on_ack`].
-    #[inline(always)]
-    pub(crate) fn take_acknowledgment(
-        &mut self,
-        now: Instant,
-        segment: &Segment,
-        pure: bool,
-        echo_age: Option<Duration>,
-    ) -> Acked {
-        self.vars.now = now;
-        self.last_heard = now;
-        let (ack, window) = (segment.ack, u64::from(segment.window));
-        let duplicate =
-            ack == self.vars.una && pure && window == self.vars.wnd && !self.vars.idle();
-        let advanced = ack > self.vars.una;
-        let mut acked = Acked {
-            released: 0,
-            advanced,
-        };
-        let mut marked = false;
-        if advanced {
-            self.last_acked = now;
-            acked.released = self.release(ack);
-            let round_trip = self.measure(ack, echo_age);
-            self.vars.rto = self.rtt.rto();
-            let echo = self.heeds_echo(segment.flags);
-            marked = echo && self.is_a_new_mark();
-            if self.selective.is_none() {
-                self.recover_or_grow(ack, acked.released, round_trip.or(echo_age), echo);
-            }
-            self.timers.progress(now, &self.vars);
-            self.pace = None;
-            self.policy.observe(Moment::AckArrived, &self.vars);
-        } else {
-            self.timers.probe_answered(now);
-            if window == 0 {
-                self.rtt.answered();
-            }
-            if duplicate && self.selective.is_none() {
-                self.duplicate_ack();
-            }
-        }
-        if self.selective.is_some() {
-            self.consult_scoreboard(&Report {
-                ack,
-                blocks: &segment.options.sack,
-                acked,
-                echo_age,
-                marked,
-            });
-        }
-        acked
-    }
-
-    /// Measures and returns the round trip, if the acknowledgment tells it.
-    #[inline(always)]
-    fn measure(&mut self, ack: Offset, echo_age: Option<Duration>) -> Option<Duration> {
-        let now = self.vars.now;
-        if self.rtt.times_every_ack()
-            && let Some(selective) = &self.selective
-            && let Some(left) = selective.board.first_left(ack)
-        {
-            return Some(self.rtt.acked_since(ack, now, left));
-        }
-        let max = self.vars.max;
-        self.rtt
-            .acked(ack, now, echo_age.map(|age| Echo { age, max }))
-    }
-
-    /// Removes what is acknowledged from the buffer; returns the octets of data among it.
-    #[inline(always)]
-    fn release(&mut self, ack: Offset) -> u64 {
-        // SYN and FIN are not data.
-        let data_end = ack.min(self.vars.written);
-        let data_start = self.vars.una.max(Offset::FIRST);
-        self.vars.una = ack;
-        self.vars.nxt = self.vars.nxt.max(ack);
-        if let Some(hold) = self.hold
-            && hold.start < ack
-        {
-            self.hold = None;
-        }
-        self.forget_pushes();
-        data_end.since(data_start)
-    }
-
-    /// Updates SND.WND from the newest segment (SND.WL1, SND.WL2).
-    #[inline]
-    fn update_window(&mut self, seq: Offset, ack: Offset, window: u64) {
-        let newer = self.wl1 < seq || (self.wl1 == seq && self.wl2 <= ack);
-        if newer && ack >= self.vars.una {
-            self.vars.wnd = window;
-            self.vars.max_wnd = self.vars.max_wnd.max(window);
-            self.wl1 = seq;
-            self.wl2 = ack;
-        }
-    }
-
-    fn window(&mut self) -> (Window<'_>, &mut congestion::Installed) {
-        let window = Window {
-            cwnd: &mut self.vars.cwnd,
-            ssthresh: &mut self.vars.ssthresh,
-            mss: u64::from(self.vars.mss),
-            cap: self.cwnd_cap,
-        };
-        (window, &mut self.congestion)
-    }
-
-    /// Returns the octets that a loss reduces, with `flight` octets outstanding.
-    fn to_reduce(&self, flight: u64) -> u64 {
-        match self.reduces_the_window {
-            true => self.vars.cwnd,
-            false => flight,
-        }
-    }
-
-    /// Lets the window grow by `octets` that were delivered; `round_trip` is that of the
-    /// acknowledgment, if certain.
-    #[inline]
-    fn grow(&mut self, octets: u64, round_trip: Option<Duration>) {
-        let octets = self.mind_slow_start(octets, round_trip);
-        let ack = Ack {
-            octets,
-            flight: self.vars.outstanding() + octets,
-            now: self.vars.now,
-            srtt: self.rtt.srtt(),
-        };
-        let (window, congestion) = self.window();
-        congestion.on_ack(window, &ack);
+        self.now = now;
+        self.small.observe(moment, view!(self));
     }
 }

@@ -1,12 +1,13 @@
 //! Pacing as on Linux: the rate that spreads a window over a round trip, and departures at this
 //! rate (`tcp_update_pacing_rate`, `tcp_update_skb_after_send`).
 
-use super::Sender;
 use crate::time::{Duration, Instant};
 
 /// `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`, in per cent.
 const SLOW_START: u128 = 200;
 const AVOIDANCE: u128 = 120;
+/// The most octets that the kernel hands over together (`sk_gso_max_size`).
+pub(super) const MOST_IN_A_BURST: u64 = 65_000;
 /// The number of segments of a connection that leave before pacing begins.
 const UNPACED: u64 = 10;
 
@@ -23,79 +24,77 @@ pub(super) struct Pacer {
     credit: Duration,
 }
 
-impl Sender {
-    /// Returns the rate in octets per second (`tcp_update_pacing_rate`), once a round trip was
-    /// measured. After round trips that took no time there is no limit.
-    pub(super) fn pacing_rate(&self) -> Option<u64> {
-        let vars = &self.vars;
-        let srtt = self.rtt.srtt()?;
-        if srtt == Duration::ZERO {
-            return Some(u64::MAX);
-        }
-        let percent = match vars.cwnd < vars.ssthresh / 2 {
-            true => SLOW_START,
-            false => AVOIDANCE,
-        };
-        let flight = u128::from(vars.cwnd.max(vars.outstanding()));
-        let rate = flight * percent * 10_000_000 / u128::from(srtt.as_nanos());
-        Some(u64::try_from(rate).unwrap_or(u64::MAX))
-    }
+/// A segment that is ready to leave.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Departure {
+    /// Its octets of data.
+    pub(super) len: u32,
+    /// The data segments that left before it.
+    pub(super) sent_before: u64,
+    /// The least number of segments that are handed over together.
+    pub(super) least_burst: u64,
+}
 
-    /// Begins a burst: what leaves in one pass is handed to the device together.
-    #[inline]
+/// Returns the rate in octets per second that spreads `flight` octets over a round trip
+/// (`tcp_update_pacing_rate`). After round trips that took no time there is no limit.
+pub(super) fn rate(flight: u64, srtt: Duration, slow_start: bool) -> u64 {
+    if srtt == Duration::ZERO {
+        return u64::MAX;
+    }
+    let percent = match slow_start {
+        true => SLOW_START,
+        false => AVOIDANCE,
+    };
+    let rate = u128::from(flight) * percent * 10_000_000 / u128::from(srtt.as_nanos());
+    u64::try_from(rate).unwrap_or(u64::MAX)
+}
+
+impl Pacer {
+    /// Begins a burst.
     pub(super) fn begin_burst(&mut self) {
-        if let Some(pacer) = &mut self.pacer {
-            pacer.left = 0;
-        }
+        self.left = 0;
     }
 
-    /// Returns whether a segment with `len` octets may leave now; if so, counts it as leaving.
-    #[inline]
-    pub(super) fn leaves_by_rate(&mut self, len: u32) -> bool {
-        self.pacer.is_none() || self.ask_the_pacer(len)
-    }
-
-    fn ask_the_pacer(&mut self, len: u32) -> bool {
-        let burst = self.burst();
-        let rate = self.pacing_rate();
-        let (now, first) = (self.vars.now, self.counters.data_segments + 1 < UNPACED);
-        let Some(pacer) = &mut self.pacer else {
-            return true;
-        };
-        if pacer.left == 0 {
-            pacer.waiting = pacer.next > now;
-            if pacer.waiting {
+    /// Returns whether a segment may leave now, in bursts of `burst` segments; if so, counts it as
+    /// leaving.
+    pub(super) fn lets_leave(
+        &mut self,
+        departure: &Departure,
+        burst: usize,
+        rate: Option<u64>,
+        now: Instant,
+    ) -> bool {
+        if self.left == 0 {
+            self.waiting = self.next > now;
+            if self.waiting {
                 return false;
             }
-            pacer.left = burst.max(1);
-            pacer.credit = now.since(pacer.next);
-            pacer.next = now;
+            self.left = burst.max(1);
+            self.credit = now.since(self.next);
+            self.next = now;
         }
-        pacer.left -= 1;
+        self.left -= 1;
+        let first = departure.sent_before + 1 < UNPACED;
         if let Some(rate) = rate
             && !first
         {
-            let whole = u64::from(len) * 1_000_000_000 / rate.max(1);
+            let whole = u64::from(departure.len) * 1_000_000_000 / rate.max(1);
             // Up to half of the time is made up for by having come late.
             let whole = Duration::from_nanos(whole);
-            let spared = Duration::from_nanos(whole.as_nanos() / 2).min(pacer.credit);
-            pacer.credit = pacer.credit - spared;
-            pacer.next += whole - spared;
+            let spared = Duration::from_nanos(whole.as_nanos() / 2).min(self.credit);
+            self.credit = self.credit - spared;
+            self.next += whole - spared;
         }
         true
     }
 
     /// Returns when what waits may leave.
-    #[inline]
-    pub(super) fn pacer_deadline(&self) -> Option<Instant> {
-        let pacer = self.pacer.as_ref().filter(|pacer| pacer.waiting);
-        pacer.map(|pacer| pacer.next)
+    pub(super) fn waits_until(&self) -> Option<Instant> {
+        self.waiting.then_some(self.next)
     }
 
-    /// Clears the waiting mark; the next pass finds out whether anything waits.
-    pub(super) fn stop_waiting_for_the_pacer(&mut self) {
-        if let Some(pacer) = &mut self.pacer {
-            pacer.waiting = false;
-        }
+    /// Clears the waiting mark.
+    pub(super) fn stop_waiting(&mut self) {
+        self.waiting = false;
     }
 }

@@ -5,11 +5,10 @@
 //! The conditions and numbers are Linux's (`tcp_mtu_probe`), which counts segments where this sender
 //! counts octets.
 
-use super::send_policy::Because;
-use super::{LEAST_MSS, Sender, Stamp};
+use super::context::Context;
+use super::path::{LEAST_MSS, Path};
 use crate::extensions::PathMtuSearch;
 use crate::offset::{Offset, Span};
-use crate::outbox::Outbox;
 use crate::time::{Duration, Instant};
 
 /// A range that is smaller than this, in octets, is not searched any further (Linux:
@@ -131,124 +130,123 @@ impl PathSearch {
     }
 }
 
-impl Sender {
-    /// Begins to search, if the rules say so, once it is known what the peer takes.
-    pub(super) fn begin_path_search(&mut self, theirs: u32) {
-        let options = self.option_octets;
-        let Some(search) = &mut self.path_search else {
-            return;
+/// What decides about a probe besides the variables of the sender, in octets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prospect {
+    /// Whether everything in flight is believed to arrive in order.
+    pub(super) in_order: bool,
+    /// What the network is believed to carry.
+    pub(super) in_network: u64,
+    pub(super) cwnd: u64,
+    /// What the SACK blocks take in a segment that leaves now.
+    pub(super) sack_octets: u32,
+}
+
+/// What the search asks of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// Nothing.
+    Nothing,
+    /// That nothing leaves while the window drains so that a probe fits ("Protocols MAY delay sending
+    /// non-probes", RFC 4821, section 7.4).
+    Drain,
+    /// A probe with this many octets of data.
+    Probe(u32),
+}
+
+impl Path {
+    /// Begins to search, if the rules say so, once it is known that the peer takes `theirs`. Returns
+    /// the largest segment to begin with, if it is smaller than the present one.
+    pub(super) fn begin_search(&mut self, theirs: u32) -> Option<u32> {
+        let search = self.search.as_mut()?;
+        let base = search.base_mss() + self.option_octets;
+        let first = search.begin(theirs, base)?;
+        (first < self.mss + self.option_octets).then_some(first)
+    }
+
+    /// Returns whether the search may ask something of a pass. Most searches never begin.
+    #[inline]
+    pub(super) fn is_searched(&self) -> bool {
+        self.search.as_ref().is_some_and(|search| search.is_on())
+    }
+
+    /// Returns whether a probe is due, and possible now.
+    #[cold]
+    pub(super) fn consider_a_probe(&mut self, prospect: &Prospect, context: &Context<'_>) -> Wish {
+        let (seq, current) = (context.seq, self.mss + self.option_octets);
+        let Some(search) = &mut self.search else {
+            return Wish::Nothing;
         };
-        let base = search.base_mss() + options;
-        if let Some(first) = search.begin(theirs, base)
-            && first < self.vars.mss + options
-        {
-            self.set_mss(first);
+        let mss = u64::from(self.mss);
+        // Section 7.4: "no outstanding probes or losses". SACK blocks would make a segment shorter.
+        let quiet = search.probe.is_none()
+            && prospect.in_order
+            && seq.nxt == seq.max
+            && prospect.sack_octets == 0;
+        if !quiet || prospect.cwnd < LEAST_WINDOW * mss {
+            return Wish::Nothing;
+        }
+        let Some(size) = search.next_size(context.now, current) else {
+            return Wish::Nothing;
+        };
+        let len = size - self.option_octets;
+        let needed = u64::from(len) + FOLLOWERS * mss;
+        if seq.unsent() < needed || seq.wnd < needed {
+            return Wish::Nothing;
+        }
+        let fits = seq.nxt + needed <= seq.window_end()
+            && prospect.in_network + u64::from(len) <= prospect.cwnd;
+        match fits {
+            true => Wish::Probe(len),
+            // Two full segments are acknowledged at once; less might be waited for until the peer's
+            // delayed ACK.
+            false if prospect.in_network < 2 * mss => Wish::Nothing,
+            false => Wish::Drain,
         }
     }
 
-    /// Sends a probe if the search is on, and one is due and possible. Returns whether the pass goes on:
-    /// nothing leaves while the window drains so that a probe fits ("Protocols MAY delay sending
-    /// non-probes", RFC 4821, section 7.4).
-    #[cold]
-    pub(super) fn search_the_path(&mut self, stamp: &Stamp, out: &mut Outbox) -> bool {
-        let in_order = self.arrives_in_order();
-        let in_network = self.in_network();
-        let (vars, options) = (&self.vars, self.option_octets);
-        let Some(search) = &mut self.path_search else {
-            return true;
-        };
-        let mss = u64::from(vars.mss);
-        // Section 7.4: "no outstanding probes or losses". SACK blocks would make a segment shorter.
-        let quiet =
-            search.probe.is_none() && in_order && vars.nxt == vars.max && stamp.sack_octets == 0;
-        if !quiet || vars.cwnd < LEAST_WINDOW * mss {
-            return true;
+    /// Records that a probe left with the data of `span`.
+    pub(super) fn probe_left(&mut self, span: Span) {
+        if let Some(search) = &mut self.search {
+            search.probe = Some(span);
         }
-        let Some(size) = search.next_size(vars.now, vars.mss + options) else {
-            return true;
-        };
-        let len = size - options;
-        let needed = u64::from(len) + FOLLOWERS * mss;
-        if vars.written.since(vars.nxt) < needed || vars.wnd < needed {
-            return true;
-        }
-        let fits =
-            vars.nxt + needed <= vars.una + vars.wnd && in_network + u64::from(len) <= vars.cwnd;
-        if !fits {
-            // Two full segments are acknowledged at once; less might be waited for until the peer's
-            // delayed ACK.
-            return in_network < 2 * mss;
-        }
-        let start = vars.nxt;
-        let Some((len, because)) = self.in_its_turn(len, Because::Full) else {
-            return false;
-        };
-        self.send_one(len, because, stamp, out);
-        if let Some(search) = &mut self.path_search {
-            search.probe = Some(Span::new(start, start + u64::from(len)));
-        }
-        true
     }
 
     /// Handles the acknowledgment of everything before `ack`: a probe among it has arrived, so
-    /// segments become as large (RFC 4821, section 7.6.1). The window has octets and stays.
-    pub(super) fn judge_path_probe(&mut self, ack: Offset) {
-        if let Some(search) = &mut self.path_search
-            && let Some(probe) = search.probe.filter(|probe| probe.end <= ack)
-        {
-            search.probe = None;
-            let len = probe.len() as u32;
-            search.low = len + self.option_octets;
-            self.vars.mss = len;
-            self.initial_cwnd = self.initial_cwnd.max(probe.len());
-        }
+    /// segments become as large (RFC 4821, section 7.6.1). Returns their new size, if so. The window
+    /// has octets and stays.
+    #[inline]
+    pub(super) fn judge_probe(&mut self, ack: Offset) -> Option<u64> {
+        let search = self.search.as_mut()?;
+        let probe = search.probe.filter(|probe| probe.end <= ack)?;
+        search.probe = None;
+        let len = probe.len() as u32;
+        search.low = len + self.option_octets;
+        self.mss = len;
+        Some(probe.len())
     }
 
     /// Returns the probe if it was lost and nothing else, and notes that the path does not take its
     /// size. Such a loss is no sign of congestion, so the window stays (RFC 4821, section 7.6.2).
-    /// Without a scoreboard a loss behind the probe is not seen.
-    pub(super) fn path_probe_failed(&mut self) -> Option<Span> {
-        let lost = self.only_loss();
-        let options = self.option_octets;
-        let search = self.path_search.as_mut()?;
-        let probe = search.probe.filter(|probe| Some(probe.start) == lost)?;
+    /// `only_loss` is the start of the only lost segment. Without a scoreboard a loss behind the
+    /// probe is not seen.
+    pub(super) fn probe_failed(&mut self, only_loss: Option<Offset>) -> Option<Span> {
+        let search = self.search.as_mut()?;
+        let probe = search
+            .probe
+            .filter(|probe| Some(probe.start) == only_loss)?;
         search.probe = None;
-        search.high = search.high.min(probe.len() as u32 + options - 1);
+        let most = probe.len() as u32 + self.option_octets - 1;
+        search.high = search.high.min(most);
         Some(probe)
     }
 
     /// Takes note of a retransmission. If a probe is on its way, it will tell nothing: what was lost
     /// beside it, or instead of it, may be lost to congestion (RFC 4821, section 7.6.4), and its data
     /// may arrive in another segment.
-    pub(super) fn path_probe_is_inconclusive(&mut self) {
-        if let Some(search) = &mut self.path_search {
+    pub(super) fn probe_is_inconclusive(&mut self) {
+        if let Some(search) = &mut self.search {
             search.probe = None;
         }
-    }
-
-    /// Returns whether everything in flight is believed to arrive in order.
-    fn arrives_in_order(&self) -> bool {
-        match &self.selective {
-            Some(selective) => selective.is_open() && selective.board.sacked_segments() == 0,
-            None => self.recovery.is_quiet(),
-        }
-    }
-
-    /// Returns the octets that the network is believed to carry.
-    fn in_network(&self) -> u64 {
-        match &self.selective {
-            Some(selective) => selective.board.pipe(),
-            None => self.vars.outstanding(),
-        }
-    }
-
-    /// Returns the start of the only segment that is deemed lost, if no other loss is being repaired.
-    fn only_loss(&self) -> Option<Offset> {
-        let Some(selective) = &self.selective else {
-            return Some(self.vars.una);
-        };
-        let alone = selective.is_open() && selective.board.lost_segments() == 1;
-        let lost = selective.board.first_lost().filter(|_| alone);
-        lost.map(|span| span.start)
     }
 }

@@ -1,8 +1,6 @@
 //! Proportional rate reduction (RFC 9937): during recovery the window falls in proportion to what
 //! is delivered, so that lost data does not leave all at once. Names are the RFC's.
 
-use super::Sender;
-
 /// The state of one recovery, in octets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RateReduction {
@@ -14,68 +12,59 @@ pub(super) struct RateReduction {
     delivered: u64,
 }
 
-impl Sender {
-    /// Section 6.1: begins a recovery. `delivered_before` is what was delivered before the ACK that
-    /// begins it.
-    pub(super) fn begin_rate_reduction(&mut self, delivered_before: u64) {
-        let Some(selective) = &mut self.selective else {
-            return;
-        };
-        if !selective.reduces_by_rate {
-            return;
-        }
-        let flight = self.vars.outstanding();
-        selective.reduction = Some(RateReduction {
+/// The state of the sender after an ACK during recovery, in octets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delivery {
+    /// What was delivered so far, to the connection's peer in all.
+    pub(super) delivered: u64,
+    pub(super) pipe: u64,
+    pub(super) ssthresh: u64,
+    pub(super) mss: u64,
+    /// Whether the ACK advanced SND.UNA and showed no new loss.
+    pub(super) safe: bool,
+}
+
+impl RateReduction {
+    /// Section 6.1: begins a recovery with `flight` octets outstanding. `delivered_before` is what was
+    /// delivered before the ACK that begins it.
+    pub(super) fn begin(flight: u64, delivered_before: u64) -> Self {
+        Self {
             recover_fs: flight.max(1),
             delivered: delivered_before,
-            ..RateReduction::default()
-        });
+            ..Self::default()
+        }
     }
 
-    /// Section 6.2: handles an ACK during recovery. `safe` says that it advanced SND.UNA and showed
-    /// no new loss.
-    pub(super) fn reduce_by_rate(&mut self, safe: bool) {
-        let mss = u64::from(self.vars.mss);
-        let ssthresh = self.vars.ssthresh;
-        let Some(selective) = &mut self.selective else {
-            return;
-        };
-        let (pipe, total) = (selective.board.pipe(), selective.board.delivered());
-        let Some(reduction) = &mut selective.reduction else {
-            return;
-        };
-        let delivered = total - reduction.delivered;
-        reduction.delivered = total;
+    /// Section 6.2: handles an ACK during recovery. Returns the congestion window, if the ACK
+    /// delivered anything.
+    pub(super) fn on_ack(&mut self, at: &Delivery) -> Option<u64> {
+        let delivered = at.delivered - self.delivered;
+        self.delivered = at.delivered;
         if delivered == 0 {
-            return;
+            return None;
         }
-        reduction.prr_delivered += delivered;
-        let budget = if pipe > ssthresh {
-            let share = u128::from(reduction.prr_delivered) * u128::from(ssthresh);
-            let share = share.div_ceil(reduction.recover_fs.into()) as u64;
-            share.saturating_sub(reduction.prr_out)
+        self.prr_delivered += delivered;
+        let budget = if at.pipe > at.ssthresh {
+            let share = u128::from(self.prr_delivered) * u128::from(at.ssthresh);
+            let share = share.div_ceil(self.recover_fs.into()) as u64;
+            share.saturating_sub(self.prr_out)
         } else {
-            let owed = reduction.prr_delivered.saturating_sub(reduction.prr_out);
+            let owed = self.prr_delivered.saturating_sub(self.prr_out);
             // What was delivered may always be replaced, as on Linux (PRR-CRB grants `owed` alone);
             // a safe ACK grants one more segment (PRR-SSRB).
-            let bound = owed.max(delivered) + if safe { mss } else { 0 };
-            bound.min(ssthresh - pipe)
+            let bound = owed.max(delivered) + if at.safe { at.mss } else { 0 };
+            bound.min(at.ssthresh - at.pipe)
         };
         // "Force a fast retransmit upon entering recovery."
-        let budget = match reduction.prr_out {
-            0 => budget.max(mss),
+        let budget = match self.prr_out {
+            0 => budget.max(at.mss),
             _ => budget,
         };
-        self.vars.cwnd = pipe + budget;
+        Some(at.pipe + budget)
     }
 
     /// Counts octets that left during the recovery.
-    #[inline]
-    pub(super) fn count_for_rate_reduction(&mut self, octets: u64) {
-        if let Some(selective) = &mut self.selective
-            && let Some(reduction) = &mut selective.reduction
-        {
-            reduction.prr_out += octets;
-        }
+    pub(super) fn sent(&mut self, octets: u64) {
+        self.prr_out += octets;
     }
 }

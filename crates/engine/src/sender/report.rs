@@ -1,9 +1,17 @@
 //! Acknowledgments as a sender with a scoreboard sees them.
 
-use super::Acked;
 use crate::offset::Offset;
 use crate::options::SackBlocks;
 use crate::time::Duration;
+
+/// The effects of an acknowledgment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acked {
+    /// Octets of data that left the send buffer.
+    pub released: u64,
+    /// Whether it acknowledged data, SYN or FIN.
+    pub advanced: bool,
+}
 
 /// What an acknowledgment told a sender with a scoreboard.
 #[derive(Clone, Copy, Debug)]

@@ -1,23 +1,31 @@
 //! Loss recovery with the scoreboard (RFC 6675, with RFC 8985's loss detection if the profile has
-//! it). Without SACK, [`super::recovery`] does what acknowledgments alone allow.
+//! it). Without SACK, [`super::by_acks`] does what acknowledgments alone allow.
 
-use super::congestion::Control;
+mod heard;
+mod next;
+mod phase;
+mod reductions;
+
+use alloc::boxed::Box;
+
+use super::context::Context;
+use super::counters::Counters;
 use super::loss_view::{LossState, LossView};
+use super::path::Path;
 use super::rack::{Rack, Standing};
 use super::rate_reduction::RateReduction;
 use super::report::Report;
+use super::resend::Resend;
 use super::scoreboard::{Judged, Scoreboard};
-use super::tail_probe::{Met, TailProbe};
-use super::timers::{Early, TimerReason};
-use super::undo::{Evidence, Frto, Undo};
-use super::{Sender, Stamp};
-use alloc::boxed::Box;
-
+use super::tail_probe::TailProbe;
+use super::timers::{Early, TimerReason, Timers};
+use super::undo::{Frto, Undo};
+use super::window::CongestionWindow;
 use crate::extensions::Extensions;
 use crate::offset::{Offset, Span};
-use crate::options::SackBlocks;
-use crate::outbox::Outbox;
-use crate::time::Duration;
+use crate::time::Instant;
+use heard::Heard;
+use phase::Phase;
 
 /// The number of SACKed segments above a segment that indicates its loss (RFC 6675, section 2).
 const DUP_THRESH: u32 = 3;
@@ -25,86 +33,42 @@ const DUP_THRESH: u32 = 3;
 /// The state of a sender whose peer sends SACK blocks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selective {
-    pub(super) board: Scoreboard,
+    board: Scoreboard,
     /// RACK; without it, RFC 6675's `IsLost` detects losses.
-    pub(super) rack: Option<Rack>,
+    rack: Option<Rack>,
     /// The tail loss probe that is on its way.
-    pub(super) tail_probe: Option<TailProbe>,
+    tail_probe: Option<TailProbe>,
     phase: Phase,
     /// RescueRxt: whether a rescue retransmission has left in this recovery (RFC 6675, section 4,
     /// rule 4).
     rescued: bool,
     /// Whether recoveries reduce the window by RFC 9937, and the state of the present one.
-    pub(super) reduces_by_rate: bool,
-    pub(super) reduction: Option<RateReduction>,
+    reduces_by_rate: bool,
+    reduction: Option<RateReduction>,
     /// Whether needless reductions are undone, and the state for it.
-    pub(super) undoes: bool,
-    pub(super) undo: Option<Box<Undo>>,
+    undoes: bool,
+    undo: Option<Box<Undo>>,
     /// Whether timeouts are examined by F-RTO, and its state.
     examines_timeouts: bool,
-    pub(super) frto: Frto,
+    frto: Frto,
 }
 
-/// The phase of loss recovery.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
-    #[default]
-    Open,
-    /// The window is being reduced for a mark, until this offset is acknowledged (RFC 3168; Linux:
-    /// CWR).
-    Reducing(Offset),
-    /// Fast recovery, until this offset is acknowledged (RecoveryPoint).
-    FastRecovery(Offset),
-    /// After a timeout, until all that was sent before it is acknowledged.
-    AfterTimeout(Offset),
-    /// What was too large for the path is being sent again in smaller segments, until this offset is
-    /// acknowledged; the window stays (RFC 1191, section 6.5; RFC 4821, section 7.6.2; Linux:
-    /// `tcp_simple_retransmit`). Another loss, or a mark, does reduce it.
-    Resegmenting(Offset),
+/// What loss recovery changes besides its own state.
+#[derive(Debug)]
+pub(super) struct Reach<'a> {
+    pub(super) window: &'a mut CongestionWindow,
+    pub(super) path: &'a mut Path,
+    pub(super) timers: &'a mut Timers,
+    pub(super) resend: &'a mut Resend,
+    pub(super) counters: &'a mut Counters,
 }
 
-impl Phase {
-    /// Returns whether something lost is being resent.
-    fn repairs(self) -> bool {
-        matches!(
-            self,
-            Self::FastRecovery(_) | Self::AfterTimeout(_) | Self::Resegmenting(_)
-        )
-    }
-
-    /// Returns whether the window is being reduced, so that it does not grow.
-    fn reduces(self) -> bool {
-        matches!(self, Self::Reducing(_) | Self::FastRecovery(_))
-    }
-
-    /// Returns whether the window has not been reduced in this phase, so that a mark reduces it.
-    fn heeds_a_mark(self) -> bool {
-        matches!(self, Self::Open | Self::Resegmenting(_))
-    }
-
-    fn ends_at(self) -> Option<Offset> {
-        match self {
-            Self::Open => None,
-            Self::Reducing(end)
-            | Self::FastRecovery(end)
-            | Self::AfterTimeout(end)
-            | Self::Resegmenting(end) => Some(end),
-        }
-    }
-}
-
-/// What an acknowledgment told about deliveries.
-#[derive(Clone, Copy, Debug, Default)]
-struct Heard {
-    /// Whether it acknowledged or SACKed something new.
-    news: bool,
-    /// The DSACK among its blocks.
-    duplicate: Option<Span>,
-    /// The round trip of the last segment that it acknowledged, if none of those segments was sent
-    /// twice.
-    round_trip: Option<Duration>,
-    /// What it told about a timeout.
-    evidence: Evidence,
+/// The state before an acknowledgment.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    phase: Phase,
+    delivered: u64,
+    lost_segments: u32,
 }
 
 impl Selective {
@@ -118,32 +82,25 @@ impl Selective {
         }
     }
 
-    /// Returns whether no loss is being repaired and the window is not being reduced.
-    pub(super) fn is_open(&self) -> bool {
-        self.phase == Phase::Open
+    /// Returns the octets that the network is believed to carry.
+    #[inline]
+    pub(super) fn pipe(&self) -> u64 {
+        self.board.pipe()
+    }
+
+    /// Returns whether everything in flight is believed to arrive in order.
+    pub(super) fn arrives_in_order(&self) -> bool {
+        self.is_open() && self.board.sacked_segments() == 0
+    }
+
+    /// Returns when the first segment left that `ack` acknowledges, if none was sent twice.
+    pub(super) fn first_left(&self, ack: Offset) -> Option<Instant> {
+        self.board.first_left(ack)
     }
 
     /// Returns whether a loss is being repaired.
     pub(super) fn repairs(&self) -> bool {
         self.phase.repairs()
-    }
-
-    /// Returns whether the loss that a timeout indicated is being repaired.
-    pub(super) fn after_timeout(&self) -> bool {
-        matches!(self.phase, Phase::AfterTimeout(_))
-    }
-
-    /// Returns whether the phase ends with what is acknowledged now.
-    pub(super) fn ends_with(&self, ack: Offset) -> bool {
-        self.phase.ends_at().is_some_and(|end| ack >= end)
-    }
-
-    /// Returns the segments that were resent and may be on their way.
-    pub(super) fn retransmitted_in_flight(&self) -> u64 {
-        let board = self.board.iter();
-        board
-            .filter(|t| t.retransmitted && !t.sacked && !t.lost)
-            .count() as u64
     }
 
     /// Returns what is believed about the flight.
@@ -161,28 +118,123 @@ impl Selective {
             outstanding: board.segments() as u32,
             sacked,
             lost: board.lost_segments(),
-            retransmitted: board
-                .iter()
-                .filter(|t| t.retransmitted && !t.sacked && !t.lost)
-                .count() as u32,
+            retransmitted: self.resent_in_flight() as u32,
             reordering: self.rack.as_ref().map_or(0, Rack::reordering),
             reorderings: self.rack.as_ref().map_or(0, Rack::reorderings),
             min_rtt: self.rack.as_ref().and_then(Rack::min_rtt),
         }
     }
 
-    /// Ends the recovery because nothing was lost.
-    pub(super) fn reopen(&mut self) {
-        self.board.nothing_is_lost();
-        self.phase = Phase::Open;
-        self.reduction = None;
-        self.rescued = false;
-        self.frto = Frto::Off;
+    /// Records that `span`, which was never sent before, left with `octets` of data.
+    pub(super) fn sent(&mut self, span: Span, octets: u64, timers: &mut Timers, at: &Context<'_>) {
+        self.board.sent(span, at.now);
+        self.schedule_tail_probe(timers, at);
+        self.count_for_rate_reduction(octets);
+    }
+
+    /// Records that `span` left again with `octets` of data.
+    pub(super) fn sent_again(&mut self, span: Span, octets: u64, context: &Context<'_>) {
+        if let Some(undo) = &mut self.undo {
+            undo.resent(span, context);
+        }
+        self.board.sent_again(span, context.now);
+        self.count_for_rate_reduction(octets);
+    }
+
+    /// Handles an acceptable ACK; what it acknowledges has left the buffer.
+    #[inline(never)] // the way without a scoreboard stays short
+    pub(super) fn on_ack(&mut self, report: &Report<'_>, mut reach: Reach<'_>, at: &Context<'_>) {
+        if report.acked.advanced {
+            reach.timers.set_early(None);
+        }
+        let before = Before {
+            phase: self.phase,
+            delivered: self.board.delivered(),
+            lost_segments: self.board.lost_segments(),
+        };
+        let heard = self.mark_delivered(report, at);
+        if let Some(size) = reach.path.judge_probe(report.ack) {
+            reach.window.initial_holds(size);
+        }
+        let context = &Context {
+            mss: reach.path.mss,
+            ..*at
+        };
+        if let (Some(duplicate), Some(undo)) = (heard.duplicate, &mut self.undo) {
+            undo.reported(duplicate, context.mss);
+        }
+        // RFC 4015, section 3.2, step 0: a mark reports congestion in any case.
+        let needless = !report.marked && self.is_needless(report, heard.evidence, context);
+        let undone = needless && self.undo(&mut reach);
+        let over = self.leave_if_over(report.ack);
+        if over && before.phase.reduces() && !undone {
+            // RFC 6675, section 5, step (A): continue with the window that recovery ended with.
+            reach.window.cwnd = match self.reduction.take() {
+                // RFC 9937, section 6.2: "at the end of recovery, set cwnd to ssthresh".
+                Some(_) => reach.window.ssthresh,
+                None => reach.window.cwnd.min(reach.window.ssthresh),
+            };
+        }
+        self.judge_tail_probe(report, &heard, reach.window, context);
+        self.look_for_losses(&mut reach, context);
+        if report.marked && self.phase.heeds_a_mark() {
+            self.begin_reducing(report.acked.released, reach.window, context);
+        }
+        self.move_window(&before, over, report, &heard, reach.window, context);
+        if self.frto != Frto::Off && self.follow_frto(report, heard.evidence, context) {
+            reach.resend.set_wanted(false);
+        }
+        if report.acked.advanced {
+            self.schedule_tail_probe(reach.timers, context);
+        }
+    }
+
+    /// Lets the window follow what was delivered: it falls while it is being reduced, and grows
+    /// otherwise. `over` says that a phase ended with this acknowledgment.
+    fn move_window(
+        &mut self,
+        before: &Before,
+        over: bool,
+        report: &Report<'_>,
+        heard: &Heard,
+        window: &mut CongestionWindow,
+        context: &Context<'_>,
+    ) {
+        if self.phase.reduces() {
+            if !before.phase.reduces() || over {
+                self.begin_rate_reduction(before.delivered, context);
+            }
+            let no_new_loss = self.board.lost_segments() <= before.lost_segments;
+            self.reduce_by_rate(report.acked.advanced && no_new_loss, window, context);
+        } else if !before.phase.reduces() {
+            // SACKed data was counted as delivered when it was SACKed; a window does not grow for
+            // it twice (Linux: `acked_sacked`).
+            let delivered = self.board.delivered() - before.delivered;
+            let growth = match self.expects_reordering(context.mss) {
+                true => delivered,
+                false => delivered.min(report.acked.released),
+            };
+            if growth > 0 {
+                window.grow(growth, heard.round_trip, context);
+            }
+        }
+    }
+
+    /// Returns whether segments out of order are likely late rather than lost on this path. Then
+    /// SACKed data lets the window grow, too (Linux: `tcp_may_raise_cwnd`).
+    fn expects_reordering(&self, mss: u32) -> bool {
+        let usual = u64::from(DUP_THRESH * mss);
+        let rack = self.rack.as_ref();
+        rack.is_some_and(|rack| rack.reordering() > usual)
+    }
+
+    fn is_open(&self) -> bool {
+        self.phase == Phase::Open
     }
 
     /// Ends the phase, with its state, if `ack` completes it.
     fn leave_if_over(&mut self, ack: Offset) -> bool {
-        let over = self.phase.ends_at().is_some_and(|end| ack >= end);
+        let over = self.phase.ends_with(ack);
         if over {
             let repaired = self.phase.repairs();
             self.phase = Phase::Open;
@@ -193,403 +245,146 @@ impl Selective {
         }
         over
     }
-}
 
-impl Sender {
-    /// Handles an acceptable ACK; what it acknowledges has left the buffer.
-    #[inline(never)] // the way without a scoreboard stays short
-    pub(super) fn consult_scoreboard(&mut self, report: &Report<'_>) {
-        if report.acked.advanced {
-            self.timers.set_early(None);
-        }
-        let before = self.phase();
-        let delivered_before = self.delivered();
-        let lost_before = self.lost_segments();
-        let heard = self.mark_delivered(report);
-        self.judge_path_probe(report.ack);
-        if let Some(duplicate) = heard.duplicate {
-            self.reported_for_undo(duplicate);
-        }
-        // RFC 4015, section 3.2, step 0: a mark reports congestion in any case.
-        let undone = !report.marked && self.undo_if_needless(report, heard.evidence);
-        let over = match &mut self.selective {
-            Some(selective) => selective.leave_if_over(report.ack),
-            None => return,
-        };
-        if over && before.reduces() && !undone {
-            // RFC 6675, section 5, step (A): continue with the window that recovery ended with.
-            self.vars.cwnd = match self.selective.as_mut().and_then(|s| s.reduction.take()) {
-                // RFC 9937, section 6.2: "at the end of recovery, set cwnd to ssthresh".
-                Some(_) => self.vars.ssthresh,
-                None => self.vars.cwnd.min(self.vars.ssthresh),
-            };
-        }
-        let met = Met {
-            ack: report.ack,
-            news: heard.news,
-            duplicate_end: heard.duplicate.map(|block| block.end),
-        };
-        self.judge_tail_probe(&met, report.acked.released);
-        self.look_for_losses();
-        if report.marked && self.phase().heeds_a_mark() {
-            self.begin_reducing(report.acked.released);
-        }
-        if self.phase().reduces() {
-            if !before.reduces() || over {
-                self.begin_rate_reduction(delivered_before);
-            }
-            let safe = report.acked.advanced && self.lost_segments() <= lost_before;
-            self.reduce_by_rate(safe);
-        }
-        let slow_start_or_avoidance = !before.reduces() && !self.phase().reduces();
-        if slow_start_or_avoidance {
-            // SACKed data was counted as delivered when it was SACKed; a window does not grow for
-            // it twice (Linux: `acked_sacked`).
-            let delivered = self.delivered() - delivered_before;
-            let growth = match self.expects_reordering() {
-                true => delivered,
-                false => delivered.min(report.acked.released),
-            };
-            if growth > 0 {
-                self.grow(growth, heard.round_trip);
-            }
-        }
-        if self.examines_a_timeout() && self.follow_frto(report, heard.evidence) {
-            self.resend.set_wanted(false);
-        }
-        if report.acked.advanced {
-            self.schedule_tail_probe();
-        }
-    }
-
-    fn examines_a_timeout(&self) -> bool {
-        let selective = self.selective.as_ref();
-        selective.is_some_and(|selective| selective.frto != Frto::Off)
-    }
-
-    fn phase(&self) -> Phase {
-        self.selective.as_ref().map_or(Phase::Open, |s| s.phase)
-    }
-
-    /// Returns whether segments out of order are likely late rather than lost on this path. Then
-    /// SACKed data lets the window grow, too (Linux: `tcp_may_raise_cwnd`).
-    fn expects_reordering(&self) -> bool {
-        let rack = self.selective.as_ref().and_then(|s| s.rack.as_ref());
-        let usual = u64::from(DUP_THRESH * self.vars.mss);
-        rack.is_some_and(|rack| rack.reordering() > usual)
-    }
-
-    fn delivered(&self) -> u64 {
-        let selective = self.selective.as_ref();
-        selective.map_or(0, |selective| selective.board.delivered())
-    }
-
-    fn lost_segments(&self) -> u32 {
-        let selective = self.selective.as_ref();
-        selective.map_or(0, |selective| selective.board.lost_segments())
-    }
-
-    fn standing(&self) -> Standing {
+    fn standing(&self, context: &Context<'_>) -> Standing {
         Standing {
-            now: self.vars.now,
-            srtt: self.rtt.srtt(),
-            in_recovery: self.phase().repairs(),
+            now: context.now,
+            srtt: context.rtt.srtt(),
+            in_recovery: self.phase.repairs(),
         }
-    }
-
-    /// Marks what was acknowledged and SACKed on the scoreboard.
-    fn mark_delivered(&mut self, report: &Report<'_>) -> Heard {
-        let (now, una, max) = (self.vars.now, self.vars.una, self.vars.max);
-        let Some(selective) = &mut self.selective else {
-            return Heard::default();
-        };
-        let duplicate = duplicate_among(report.blocks, report.ack);
-        let mut news = report.acked.advanced;
-        let before_timeout = match selective.phase {
-            Phase::AfterTimeout(end) if selective.frto != Frto::Off => end,
-            _ => Offset::SYN,
-        };
-        let mut evidence = Evidence::default();
-        let Selective { board, rack, .. } = &mut **selective;
-        let mut rack = rack.as_mut();
-        let echo_age = report.echo_age;
-        // Only outstanding data can be SACKed (RFC 5961's caution, applied to blocks).
-        let sensible = |block: &Span| block.start >= una && block.end <= max && !block.is_empty();
-        // The newest block comes first. Several new blocks at once, because an ACK was lost, are no
-        // reordering; so they are entered lowest first.
-        let mut blocks = [Span::default(); SackBlocks::MAX];
-        let mut known = 0;
-        for block in report.blocks.iter().filter(sensible) {
-            blocks[known] = block;
-            known += 1;
-        }
-        blocks[..known].sort_unstable_by_key(|block| block.start);
-        // What this ACK SACKs does not overtake what it acknowledges.
-        let fack = rack.as_ref().map_or(Offset::SYN, |rack| rack.fack());
-        // All in one order: the last one determines RACK's round trip (Linux:
-        // `tcp_sacktag_write_queue` before `tcp_clean_rtx_queue`).
-        for block in &blocks[..known] {
-            board.sacked(*block, |segment| {
-                news = true;
-                evidence.sacked = true;
-                evidence.original |= !segment.retransmitted && segment.span.end <= before_timeout;
-                if let Some(rack) = &mut rack {
-                    let fack = rack.fack();
-                    rack.delivered(segment, now, echo_age, fack);
-                }
-            });
-        }
-        if let Some(rack) = &mut rack {
-            rack.count_reordering();
-        }
-        let (mut round_trip, mut certain) = (None, true);
-        if report.acked.advanced {
-            board.acked(report.ack, |segment| {
-                round_trip = Some(now.since(segment.sent_at));
-                certain &= !segment.retransmitted;
-                evidence.original |= !segment.retransmitted && segment.span.end <= before_timeout;
-                if let Some(rack) = &mut rack {
-                    rack.delivered(segment, now, echo_age, fack);
-                }
-            });
-        }
-        if let Some(rack) = &mut rack {
-            rack.count_reordering();
-        }
-        if let Some(rack) = rack
-            && duplicate.is_some()
-        {
-            rack.duplicate_reported(una, self.vars.nxt);
-        }
-        Heard {
-            news,
-            duplicate,
-            round_trip: round_trip.filter(|_| certain),
-            evidence,
-        }
-    }
-
-    /// Reduces the window after a loss, with `flight` octets outstanding.
-    pub(super) fn reduce_window(&mut self, flight: u64) {
-        // Data that left beyond the window because segments were SACKed does not count (RFC 6675,
-        // section 5, step 4.2).
-        let flight = self.to_reduce(flight.min(self.vars.cwnd));
-        let (window, congestion) = self.window();
-        congestion.on_loss(window, flight);
-        self.ecn.reduced(self.vars.max);
-        // With the pipe, duplicate ACKs need not inflate the window (RFC 6675, section 5, step
-        // 4.2).
-        self.vars.cwnd = self.vars.ssthresh;
     }
 
     /// RFC 3168, section 6.1.2: reduces the window for a mark as for a loss.
-    fn begin_reducing(&mut self, released: u64) {
-        self.forget_undo();
-        self.reduce_window(self.vars.outstanding() + released);
-        let max = self.vars.max;
-        if let Some(selective) = &mut self.selective {
-            selective.phase = match selective.phase.repairs() {
-                true => Phase::FastRecovery(max),
-                false => Phase::Reducing(max),
-            };
-        }
+    fn begin_reducing(
+        &mut self,
+        released: u64,
+        window: &mut CongestionWindow,
+        context: &Context<'_>,
+    ) {
+        self.undo = None;
+        window.reduce_for_the_pipe(context.seq.outstanding() + released, context);
+        let max = context.seq.max;
+        self.phase = match self.phase.repairs() {
+            true => Phase::FastRecovery(max),
+            false => Phase::Reducing(max),
+        };
     }
 
     /// Handles the reordering timer: what was late is lost. Nothing was delivered then, yet a
     /// segment must leave (Linux: `tcp_rack_reo_timeout`).
-    pub(super) fn look_for_losses_by_time(&mut self) {
-        let before = self.phase();
-        self.look_for_losses();
-        if !before.reduces() && self.phase().reduces() {
-            let mss = u64::from(self.vars.mss);
-            self.begin_rate_reduction(self.delivered().saturating_sub(mss));
-            self.reduce_by_rate(false);
+    pub(super) fn on_reordering_timer(&mut self, mut reach: Reach<'_>, context: &Context<'_>) {
+        let before = self.phase;
+        self.look_for_losses(&mut reach, context);
+        if !before.reduces() && self.phase.reduces() {
+            let mss = u64::from(context.mss);
+            self.begin_rate_reduction(self.board.delivered().saturating_sub(mss), context);
+            self.reduce_by_rate(false, reach.window, context);
         }
     }
 
     /// Marks what must be deemed lost by now, and begins recovery if there is any.
-    pub(super) fn look_for_losses(&mut self) {
-        let standing = self.standing();
-        let mss = u64::from(self.vars.mss);
-        let Some(selective) = &mut self.selective else {
-            return;
-        };
-        let board = &mut selective.board;
+    fn look_for_losses(&mut self, reach: &mut Reach<'_>, context: &Context<'_>) {
+        let standing = self.standing(context);
+        let board = &mut self.board;
         let lost_before = board.lost_segments();
-        let suspicious = board.sacked_segments() > 0 || selective.phase.repairs();
+        let suspicious = board.sacked_segments() > 0 || self.phase.repairs();
         if suspicious {
-            let again = match &selective.rack {
+            let again = match &self.rack {
                 Some(rack) => rack.detect_loss(board, &standing),
                 None => {
-                    mark_by_dup_thresh(board, mss);
+                    mark_by_dup_thresh(board, context.mss.into());
                     None
                 }
             };
             // A host's timer is no finer than its clock.
-            let tick = self.rtt.granularity();
-            self.timers.set_early(again.map(|at| Early {
+            let tick = context.rtt.granularity();
+            reach.timers.set_early(again.map(|at| Early {
                 at: at + tick,
                 reason: TimerReason::Reordering,
             }));
         }
-        let begins = match selective.phase {
+        let begins = match self.phase {
             // What is lost now was not too large for the path.
             Phase::Resegmenting(_) => board.lost_segments() > lost_before,
             phase => board.has_lost() && !phase.repairs(),
         };
-        if begins && self.path_probe_failed().is_some() {
-            self.counters.fast_retransmits += 1;
-            self.resegment();
-        } else if begins {
-            self.recover();
-        }
-        self.resend.set_wanted(self.may_resend());
         if begins {
-            self.resend.force_one();
+            reach.counters.fast_retransmits += 1;
+            match reach.path.probe_failed(self.only_loss()) {
+                Some(_) => self.resegment(context.seq.max),
+                None => self.recover(reach.window, context),
+            }
         }
+        reach.resend.set_wanted(self.may_resend());
+        if begins {
+            reach.resend.force_one();
+        }
+    }
+
+    /// Returns the start of the only segment that is deemed lost, if no other loss is being repaired.
+    fn only_loss(&self) -> Option<Offset> {
+        let alone = self.is_open() && self.board.lost_segments() == 1;
+        let lost = self.board.first_lost().filter(|_| alone);
+        lost.map(|span| span.start)
+    }
+
+    /// Marks what is longer than `mss` octets as lost, because the path does not take it, and begins
+    /// to send it again.
+    pub(super) fn path_shrank(&mut self, mss: u32, max: Offset) {
+        self.board.judge(
+            |t| match t.span.len() > u64::from(mss) && !t.sacked && !t.lost {
+                true => Judged::Lost,
+                false => Judged::InFlight,
+            },
+        );
+        self.resegment(max);
     }
 
     /// Begins to send what was too large for the path, and is marked as lost, in smaller segments,
     /// unless another loss is being repaired.
-    pub(super) fn resegment(&mut self) {
-        let max = self.vars.max;
-        if let Some(selective) = &mut self.selective
-            && selective.is_open()
-            && selective.board.has_lost()
-        {
-            selective.phase = Phase::Resegmenting(max);
-            selective.tail_probe = None;
-            self.forget_undo();
+    fn resegment(&mut self, max: Offset) {
+        if self.is_open() && self.board.has_lost() {
+            self.phase = Phase::Resegmenting(max);
+            self.tail_probe = None;
+            self.undo = None;
         }
     }
 
     /// Begins fast recovery.
-    fn recover(&mut self) {
-        if let Some(selective) = &mut self.selective {
-            // A window that is being reduced is not reduced twice in a round trip.
-            let reducing = selective.phase.reduces();
-            selective.phase = Phase::FastRecovery(self.vars.max);
-            // TLP.end_seq = None: the purpose of the probe is fulfilled (RFC 8985, section 7.3).
-            selective.tail_probe = None;
-            self.counters.fast_retransmits += 1;
-            match reducing {
-                true => self.forget_undo(),
-                false => {
-                    self.remember_for_undo();
-                    self.reduce_window(self.vars.outstanding());
-                }
-            }
+    fn recover(&mut self, window: &mut CongestionWindow, context: &Context<'_>) {
+        // A window that is being reduced is not reduced twice in a round trip.
+        let reducing = self.phase.reduces();
+        self.phase = Phase::FastRecovery(context.seq.max);
+        // TLP.end_seq = None: the purpose of the probe is fulfilled (RFC 8985, section 7.3).
+        self.tail_probe = None;
+        if reducing {
+            self.undo = None;
+        } else {
+            self.remember_for_undo(window, context);
+            window.reduce_for_the_pipe(context.seq.outstanding(), context);
         }
-    }
-
-    /// Returns whether a pass must look at the scoreboard before it looks at new data.
-    fn may_resend(&self) -> bool {
-        self.selective.as_ref().is_some_and(|selective| {
-            let doubts =
-                selective.rack.is_none() && matches!(selective.phase, Phase::FastRecovery(_));
-            selective.board.has_lost() || doubts
-        })
-    }
-
-    /// Resends what is deemed lost, as far as the window allows (RFC 6675, section 4, NextSeg, rule
-    /// 1, and section 5, step C); the first segment of a recovery whatever the window (step 4.3).
-    pub(super) fn resend_lost(&mut self, stamp: &Stamp, out: &mut Outbox) {
-        while let Some(selective) = &self.selective
-            && let Some(span) = selective.board.first_lost()
-        {
-            let room = self.vars.cwnd.saturating_sub(selective.board.pipe());
-            let span = self.cut(span, stamp);
-            let forced = self.resend.take_force();
-            if !forced && (span.len() > room || !self.leaves_by_rate(span.len() as u32)) {
-                return;
-            }
-            self.send_again(span, stamp, out);
-        }
-        self.resend.set_wanted(self.may_resend());
-    }
-
-    /// Resends by NextSeg's rules 3 and 4 (RFC 6675, section 4) if no new data could be sent.
-    /// RACK's reordering timer and the tail loss probe make these rules needless.
-    pub(super) fn resend_doubtful(&mut self, stamp: &Stamp, out: &mut Outbox) {
-        while let Some(selective) = &mut self.selective
-            && selective.rack.is_none()
-            && matches!(selective.phase, Phase::FastRecovery(_))
-            && !selective.board.has_lost()
-        {
-            let doubtful = selective.board.first_doubtful();
-            let rescue = doubtful.is_none() && !selective.rescued;
-            let span = match rescue {
-                true => selective.board.last_unsacked(),
-                false => doubtful,
-            };
-            let room = self.vars.cwnd.saturating_sub(selective.board.pipe());
-            let Some(span) = span.filter(|span| span.len() <= room) else {
-                return;
-            };
-            selective.rescued |= rescue;
-            self.send_again(self.cut(span, stamp), stamp, out);
-        }
-    }
-
-    /// Returns the part of `span` that one segment can carry.
-    fn cut(&self, span: Span, stamp: &Stamp) -> Span {
-        let most = u64::from(self.segment_size(stamp));
-        // A FIN takes a sequence number and no room.
-        let fin = u64::from(span.end > self.vars.written);
-        if span.len() - fin <= most {
-            return span;
-        }
-        Span::new(span.start, span.start + most)
-    }
-
-    pub(super) fn send_again(&mut self, span: Span, stamp: &Stamp, out: &mut Outbox) {
-        self.rtt.distrust();
-        self.path_probe_is_inconclusive();
-        self.count_for_undo(span);
-        if let Some(selective) = &mut self.selective {
-            selective.board.sent_again(span, self.vars.now);
-        }
-        self.emit_again(span, stamp, out);
     }
 
     /// Handles the expiry of the retransmission timer (RFC 8985, section 6.3; RFC 6675, section
     /// 5.1).
-    pub(super) fn mark_after_timeout(&mut self) {
-        let (una, max) = (self.vars.una, self.vars.max);
-        let standing = self.standing();
-        let repeated = self.rtt.unanswered() > 1;
-        let Some(selective) = &mut self.selective else {
-            return;
-        };
+    pub(super) fn on_timeout(&mut self, context: &Context<'_>) {
+        let standing = self.standing(context);
+        let repeated = context.rtt.unanswered() > 1;
         // RFC 5682, section 3.1, step 1: not during another recovery.
-        selective.frto = match selective.examines_timeouts && (repeated || !selective.repairs()) {
+        self.frto = match self.examines_timeouts && (repeated || !self.repairs()) {
             true => Frto::Resent,
             false => Frto::Off,
         };
-        selective.board.mistrust_a_reneging_peer();
-        match &selective.rack {
-            Some(rack) => rack.timed_out(&mut selective.board, una, &standing),
-            None => selective.board.judge(|_| Judged::Lost),
+        self.board.mistrust_a_reneging_peer();
+        match &self.rack {
+            Some(rack) => rack.timed_out(&mut self.board, context.seq.una, &standing),
+            None => self.board.judge(|_| Judged::Lost),
         }
-        selective.phase = Phase::AfterTimeout(max);
-        selective.reduction = None;
-        selective.tail_probe = None;
-        selective.rescued = false;
-        self.timers.set_early(None);
-        self.resend.set_wanted(true);
-        self.resend.force_one();
+        self.phase = Phase::AfterTimeout(context.seq.max);
+        self.reduction = None;
+        self.tail_probe = None;
+        self.rescued = false;
     }
-}
-
-/// RFC 2883, section 4: returns the first block if it is a DSACK: it lies below the acknowledgment,
-/// or inside the second block.
-fn duplicate_among(blocks: &SackBlocks, ack: Offset) -> Option<Span> {
-    let mut blocks = blocks.iter();
-    let first = blocks.next()?;
-    let inside = blocks
-        .next()
-        .is_some_and(|second| second.start <= first.start && first.end <= second.end);
-    (first.end <= ack || inside).then_some(first)
 }
 
 /// RFC 6675, section 4, `IsLost`: marks a segment as lost if three segments, or more octets than

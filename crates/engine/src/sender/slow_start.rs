@@ -1,7 +1,6 @@
 //! The end of slow start before anything is lost: HyStart as on Linux, and HyStart++ (RFC 9406).
 //! Both watch the least round trip of each round. Names are those of their sources.
 
-use super::Sender;
 use crate::extensions::SlowStartExit;
 use crate::offset::Offset;
 use crate::time::{Duration, Instant};
@@ -13,8 +12,7 @@ const LEAST_RISE: Duration = Duration::from_millis(4);
 const MOST_RISE: Duration = Duration::from_millis(16);
 /// MIN_RTT_DIVISOR (section 4.2).
 const RISE_DIVISOR: u64 = 8;
-/// CSS_GROWTH_DIVISOR and CSS_ROUNDS (section 4.2).
-const CSS_GROWTH_DIVISOR: u64 = 4;
+/// CSS_ROUNDS (section 4.2).
 const CSS_ROUNDS: u32 = 5;
 /// `hystart_low_window`, in segments: HyStart is off below it.
 const LOW_WINDOW: u64 = 16;
@@ -47,21 +45,21 @@ pub(super) struct SlowStart {
 
 /// An ACK in slow start.
 #[derive(Clone, Copy, Debug)]
-struct Heard {
-    now: Instant,
-    una: Offset,
-    nxt: Offset,
-    round_trip: Duration,
+pub(super) struct Heard {
+    pub(super) now: Instant,
+    pub(super) una: Offset,
+    pub(super) nxt: Offset,
+    pub(super) round_trip: Duration,
     /// The window in segments.
-    window: u64,
+    pub(super) window: u64,
     /// The kernel's pacing rate, in octets per second.
-    rate: u64,
-    paced: bool,
+    pub(super) rate: u64,
+    pub(super) paced: bool,
 }
 
 /// The decision about slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Advice {
+pub(super) enum Advice {
     Double,
     /// Continue with Conservative Slow Start.
     Slowly,
@@ -69,6 +67,10 @@ enum Advice {
 }
 
 impl SlowStart {
+    /// The part of what was delivered by which Conservative Slow Start lets the window grow
+    /// (section 4.2).
+    pub(super) const CSS_GROWTH_DIVISOR: u64 = 4;
+
     pub(super) fn new(kind: SlowStartExit) -> Self {
         Self {
             kind,
@@ -84,7 +86,24 @@ impl SlowStart {
         }
     }
 
-    fn on_ack(&mut self, heard: &Heard) -> Advice {
+    /// Returns whether the rule is for the slow start with which a connection begins, and for no
+    /// other.
+    pub(super) fn is_for_the_initial_one(&self) -> bool {
+        self.kind == SlowStartExit::HystartPlusPlus
+    }
+
+    /// Begins anew after a timeout; `nxt` is SND.NXT.
+    pub(super) fn restart(&mut self, now: Instant, nxt: Offset) {
+        *self = Self {
+            window_end: nxt,
+            round_start: now,
+            last_ack: now,
+            ..Self::new(self.kind)
+        };
+    }
+
+    /// Takes in an ACK. Returns how slow start goes on.
+    pub(super) fn on_ack(&mut self, heard: &Heard) -> Advice {
         self.least = Some(
             self.least
                 .map_or(heard.round_trip, |least| least.min(heard.round_trip)),
@@ -177,62 +196,4 @@ impl SlowStart {
 /// Returns RttThresh (RFC 9406, section 4.2; `HYSTART_DELAY_THRESH`).
 fn rise(least: Duration) -> Duration {
     Duration::from_nanos(least.as_nanos() / RISE_DIVISOR).clamp(LEAST_RISE, MOST_RISE)
-}
-
-impl Sender {
-    /// Takes in an ACK in slow start, with the round trip that it measured; slow start may end with
-    /// it. Returns how much of `octets` the window may grow by.
-    #[inline]
-    pub(super) fn mind_slow_start(&mut self, octets: u64, round_trip: Option<Duration>) -> u64 {
-        match round_trip {
-            Some(round_trip) if self.slow_start.is_some() => {
-                self.advise_slow_start(octets, round_trip)
-            }
-            _ => octets,
-        }
-    }
-
-    #[inline(never)]
-    fn advise_slow_start(&mut self, octets: u64, round_trip: Duration) -> u64 {
-        let rate = self.pacing_rate().unwrap_or(u64::MAX);
-        let vars = &self.vars;
-        let heard = Heard {
-            now: vars.now,
-            una: vars.una,
-            nxt: vars.nxt,
-            round_trip,
-            window: vars.cwnd / u64::from(vars.mss),
-            rate,
-            paced: self.pacer.is_some(),
-        };
-        let slow = vars.cwnd < vars.ssthresh;
-        // RFC 9406, section 4.3: "HyStart++ ... only ... for the initial slow start".
-        let initial = vars.ssthresh >= self.cwnd_cap;
-        let Some(slow_start) = &mut self.slow_start else {
-            return octets;
-        };
-        if !slow || (slow_start.kind == SlowStartExit::HystartPlusPlus && !initial) {
-            return octets;
-        }
-        match slow_start.on_ack(&heard) {
-            Advice::Double => octets,
-            Advice::Slowly => octets / CSS_GROWTH_DIVISOR,
-            Advice::Leave => {
-                self.vars.ssthresh = self.vars.cwnd;
-                octets
-            }
-        }
-    }
-
-    /// Restarts slow start after a timeout.
-    pub(super) fn restart_slow_start(&mut self) {
-        if let Some(slow_start) = &mut self.slow_start {
-            **slow_start = SlowStart {
-                window_end: self.vars.nxt,
-                round_start: self.vars.now,
-                last_ack: self.vars.now,
-                ..SlowStart::new(slow_start.kind)
-            };
-        }
-    }
 }

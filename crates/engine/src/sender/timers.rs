@@ -1,12 +1,15 @@
-//! The sender's timers: retransmission, persist, and the bound of a hold.
+//! The sender's own timers: retransmission, persist, and what a scoreboard waits for.
 
-use super::device::RETRY;
-use super::{RttEstimator, Sender, Vars};
+use super::RttEstimator;
 use crate::time::{Deadline, Duration, Instant};
 
 /// Probes of a closed window come no faster and no slower than this (4.4BSD: 5 s and 60 s;
 /// RFC 9293, section 3.8.6.1 asks for the first after a retransmission timeout).
 const PERSIST_MAX: Duration = Duration::from_secs(60);
+
+/// The time between two tries while the device refuses packets (Linux:
+/// `TCP_RESOURCE_PROBE_INTERVAL`).
+const RETRY: Duration = Duration::from_millis(500);
 
 /// What the sender is to be woken for.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +25,10 @@ pub(super) struct Timers {
     since: Instant,
     /// The longest that may last (RFC 5482).
     user_timeout: Option<Duration>,
+    /// Whether window probes carry no data.
+    empty_probes: bool,
+    /// Whether the local device refuses packets, so that what is due is tried again later.
+    device_full: bool,
 }
 
 /// A deadline before the retransmission timeout.
@@ -66,9 +73,11 @@ pub enum Expired {
 
 impl Timers {
     /// Returns the timers, all off.
-    pub(super) fn new(user_timeout: Option<Duration>) -> Self {
+    pub(super) fn new(user_timeout: Option<Duration>, empty_probes: bool) -> Self {
         Self {
             user_timeout,
+            empty_probes,
+            device_full: false,
             retransmit: Deadline::OFF,
             persist: Deadline::OFF,
             persist_backoff: 0,
@@ -93,13 +102,13 @@ impl Timers {
 
     /// Records that new data was acknowledged (sections 5.2 and 5.3).
     #[inline]
-    pub(super) fn progress(&mut self, now: Instant, vars: &Vars) {
+    pub(super) fn progress(&mut self, now: Instant, idle: bool, rto: Duration) {
         self.since = now;
-        if vars.idle() {
+        if idle {
             self.retransmit = Deadline::OFF;
             self.stop_persist();
         } else {
-            self.retransmit = self.at_most_user_timeout(now + vars.rto);
+            self.retransmit = self.at_most_user_timeout(now + rto);
         }
     }
 
@@ -130,24 +139,114 @@ impl Timers {
         self.unanswered_probes = 0;
     }
 
-    /// Schedules the next try after `interval`, because the device refused what was to leave.
-    pub(super) fn resource_probe(&mut self, now: Instant, interval: Duration) {
+    /// Returns whether window probes carry no data.
+    pub(super) fn empty_probes(&self) -> bool {
+        self.empty_probes
+    }
+
+    /// Returns whether the local device refuses packets. Segments handed to it would be lost, so
+    /// nothing leaves, and the sender tries again at intervals.
+    #[inline]
+    pub(super) fn device_full(&self) -> bool {
+        self.device_full
+    }
+
+    pub(super) fn set_device_full(&mut self, full: bool) {
+        self.device_full = full;
+    }
+
+    /// Handles the expiry of the persist timer while the device refuses packets. That tells nothing
+    /// about the peer, so the time until the next try does not grow.
+    fn try_the_device_later(&mut self, now: Instant) {
         if self.unanswered_probes == 0 {
             self.since = now;
         }
         self.unanswered_probes += 1;
-        self.persist = self.at_most_user_timeout(now + interval);
+        self.persist = self.at_most_user_timeout(now + RETRY);
     }
 
-    /// Sets the timeout again after `interval`, without backoff, because the retransmission could
-    /// not leave.
-    fn retransmit_after(&mut self, now: Instant, interval: Duration) {
-        self.retransmit = self.at_most_user_timeout(now + interval);
+    /// Returns the earliest of these timers.
+    #[inline]
+    pub(super) fn next_deadline(&self) -> Deadline {
+        let first = self.retransmit.min(self.persist);
+        // Most senders have no scoreboard, and a branch costs less than taking a minimum.
+        match &self.early {
+            Some(early) => first.min(Deadline::at(early.at)),
+            None => first,
+        }
+    }
+
+    /// Returns the earliest of these timers and its purpose.
+    #[inline]
+    pub(super) fn next_timer(&self) -> (Deadline, TimerReason) {
+        let mut first = (self.retransmit, TimerReason::Retransmit);
+        // Also if both are at the same time: a probe is better than a timeout (RFC 8985, section
+        // 7.2).
+        if let Some(early) = self.early
+            && Deadline::at(early.at) <= first.0
+        {
+            first = (Deadline::at(early.at), early.reason);
+        }
+        if self.persist < first.0 {
+            first = (self.persist, TimerReason::Persist);
+        }
+        first
+    }
+
+    /// Returns how long sent data may stay unacknowledged.
+    pub(super) fn user_timeout(&self) -> Option<Duration> {
+        self.user_timeout
+    }
+
+    /// Returns the window probes in a row that were not answered.
+    pub(super) fn unanswered_probes(&self) -> u32 {
+        self.unanswered_probes
+    }
+
+    /// Handles the expiry of the persist timer. RFC 9293, section 3.8.6.1: a peer that answers may
+    /// keep its window closed forever; one that does not answer is gone.
+    pub(super) fn on_persist(&mut self, now: Instant, rtt: &RttEstimator) -> Expired {
+        let silent = self.unanswered_probes > 0 && self.user_timeout_over(now);
+        if self.unanswered_probes >= rtt.patience() || silent {
+            return Expired::GiveUp;
+        }
+        if self.device_full {
+            self.try_the_device_later(now);
+            return Expired::Nothing;
+        }
+        self.unanswered_probes += 1;
+        self.persist = Deadline::OFF;
+        self.persist_backoff += 1;
+        Expired::Probe
+    }
+
+    /// Handles the expiry of the retransmission timer: [`Expired::Pass`] if something is to be sent
+    /// again now.
+    pub(super) fn on_retransmission(&mut self, now: Instant, rtt: &RttEstimator) -> Expired {
+        if rtt.exhausted() || self.user_timeout_over(now) {
+            return Expired::GiveUp;
+        }
+        if self.device_full {
+            // Without backoff, because the retransmission could not leave.
+            self.retransmit = self.at_most_user_timeout(now + RETRY);
+            return Expired::Nothing;
+        }
+        self.retransmit = Deadline::OFF;
+        Expired::Pass
+    }
+
+    /// Turns all of these timers off, because the connection is gone.
+    pub(super) fn stop(&mut self) {
+        *self = Self {
+            unanswered_probes: self.unanswered_probes,
+            device_full: self.device_full,
+            ..Self::new(self.user_timeout, self.empty_probes)
+        };
     }
 
     /// Returns whether a closed window has been probed as often as anything is retransmitted,
     /// whether or not the probes were answered.
-    fn probed_enough(&self, rtt: &RttEstimator) -> bool {
+    pub(super) fn probed_enough(&self, rtt: &RttEstimator) -> bool {
         self.persist_backoff > rtt.patience()
     }
 
@@ -193,164 +292,5 @@ impl Timers {
     /// Lets the timeout count from now (RFC 8985, section 7.3: after a tail loss probe).
     pub(super) fn restart_retransmission(&mut self, now: Instant, rtt: &RttEstimator) {
         self.retransmit = self.at_most_user_timeout(now + rtt.rto());
-    }
-}
-
-impl Sender {
-    /// Returns the earliest deadline.
-    #[inline]
-    pub(crate) fn next_deadline(&self) -> Deadline {
-        let mut first = self.timers.retransmit.min(self.timers.persist);
-        // Most senders have none of these, and a branch costs less than taking a minimum.
-        if let Some(early) = &self.timers.early {
-            first = first.min(Deadline::at(early.at));
-        }
-        if let Some(hold) = &self.hold
-            && let Some(until) = hold.until
-        {
-            first = first.min(Deadline::at(until));
-        }
-        if let Some(pace) = &self.pace
-            && pace.waiting
-        {
-            first = first.min(Deadline::at(pace.next));
-        }
-        if let Some(next) = self.pacer_deadline() {
-            first = first.min(Deadline::at(next));
-        }
-        first
-    }
-
-    /// Returns the earliest deadline and its purpose.
-    #[inline]
-    pub(crate) fn next_timer(&self) -> (Deadline, TimerReason) {
-        let mut first = (self.timers.retransmit, TimerReason::Retransmit);
-        // Also if both are at the same time: a probe is better than a timeout (RFC 8985, section
-        // 7.2).
-        if let Some(early) = self.timers.early
-            && Deadline::at(early.at) <= first.0
-        {
-            first = (Deadline::at(early.at), early.reason);
-        }
-        if self.timers.persist < first.0 {
-            first = (self.timers.persist, TimerReason::Persist);
-        }
-        if let Some(until) = self.hold.and_then(|hold| hold.until)
-            && Deadline::at(until) < first.0
-        {
-            first = (Deadline::at(until), TimerReason::Hold);
-        }
-        if let Some(pace) = self.pace
-            && pace.waiting
-            && Deadline::at(pace.next) < first.0
-        {
-            first = (Deadline::at(pace.next), TimerReason::Pace);
-        }
-        if let Some(next) = self.pacer_deadline()
-            && Deadline::at(next) < first.0
-        {
-            first = (Deadline::at(next), TimerReason::Pace);
-        }
-        first
-    }
-
-    /// Returns how long sent data may stay unacknowledged.
-    pub(crate) fn user_timeout(&self) -> Option<Duration> {
-        self.timers.user_timeout
-    }
-
-    /// Returns the window probes in a row that were not answered.
-    #[must_use]
-    pub fn unanswered_probes(&self) -> u32 {
-        self.timers.unanswered_probes
-    }
-
-    /// Returns whether a window that stays closed has been probed often enough for a connection
-    /// that no application owns any more.
-    pub(crate) fn probed_enough(&self) -> bool {
-        self.timers.probed_enough(&self.rtt)
-    }
-
-    /// Handles the passing of time.
-    pub(crate) fn on_wakeup(&mut self, now: Instant) -> Expired {
-        self.vars.now = now;
-        let (deadline, reason) = self.next_timer();
-        if !deadline.is_due(now) {
-            return Expired::Nothing;
-        }
-        match reason {
-            TimerReason::Hold => {
-                // Asked again only once; if the window has closed meanwhile, an ACK causes the next
-                // question.
-                if let Some(hold) = &mut self.hold {
-                    hold.until = None;
-                }
-                self.push_what_is_written();
-                Expired::Pass
-            }
-            TimerReason::Pace => {
-                // The pass finds out whether anything waits.
-                if let Some(pace) = &mut self.pace {
-                    pace.waiting = false;
-                }
-                self.stop_waiting_for_the_pacer();
-                Expired::Pass
-            }
-            TimerReason::Reordering => {
-                self.timers.early = None;
-                self.look_for_losses_by_time();
-                Expired::Pass
-            }
-            TimerReason::TailProbe => {
-                self.timers.early = None;
-                match self.device_full {
-                    true => Expired::Nothing,
-                    false => Expired::TailProbe,
-                }
-            }
-            // RFC 9293, section 3.8.6.1: a peer that answers may keep its window closed forever;
-            // one that does not answer is gone.
-            TimerReason::Persist
-                if self.timers.unanswered_probes >= self.rtt.patience()
-                    || self.timers.unanswered_probes > 0 && self.timers.user_timeout_over(now) =>
-            {
-                Expired::GiveUp
-            }
-            TimerReason::Persist if self.device_full => {
-                self.try_the_device_later(now);
-                Expired::Nothing
-            }
-            TimerReason::Persist => {
-                self.timers.unanswered_probes += 1;
-                self.timers.persist = Deadline::OFF;
-                self.timers.persist_backoff += 1;
-                Expired::Probe
-            }
-            TimerReason::Retransmit
-                if self.rtt.exhausted() || self.timers.user_timeout_over(now) =>
-            {
-                Expired::GiveUp
-            }
-            TimerReason::Retransmit if self.device_full => {
-                self.timers.retransmit_after(now, RETRY);
-                Expired::Nothing
-            }
-            TimerReason::Retransmit => {
-                self.timers.retransmit = Deadline::OFF;
-                self.go_back();
-                Expired::Pass
-            }
-        }
-    }
-
-    /// Turns every timer off, because the connection is gone.
-    pub(crate) fn stop_timers(&mut self) {
-        self.timers = Timers {
-            unanswered_probes: self.timers.unanswered_probes,
-            ..Timers::new(self.timers.user_timeout)
-        };
-        self.hold = None;
-        self.pace = None;
-        self.stop_waiting_for_the_pacer();
     }
 }

@@ -282,7 +282,7 @@ impl World {
         {
             let (why, start) = (hold.why, hold.start);
             assert!(
-                (self.may_hold_idle)(why, vars),
+                (self.may_hold_idle)(why, &vars),
                 "{why:?} holds what starts at {start} with nothing outstanding, {vars:?}"
             );
         }

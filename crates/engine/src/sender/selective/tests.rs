@@ -1,7 +1,8 @@
 //! What acknowledgments show, according to RFC 6675 and RFC 2883.
 
+use super::heard::duplicate_among;
 use super::*;
-use crate::time::Instant;
+use crate::options::SackBlocks;
 
 fn octets(from: u64, to: u64) -> Span {
     Span::new(Offset::new(from), Offset::new(to))

@@ -276,6 +276,21 @@ impl SendPolicy {
     }
 }
 
+impl Installed {
+    /// Decides as [`Rule::decide`] does. Each rule computes the variables that it reads.
+    #[inline]
+    pub(crate) fn decide_by(&self, offer: &Offer, vars: impl Fn() -> Vars) -> Verdict {
+        dispatch!(self, policy => policy.decide(offer, &vars()))
+    }
+
+    /// Takes note as [`Rule::observe`] does. Each rule computes the variables that it reads. Inlined
+    /// at every call, because the moment is known there.
+    #[inline(always)]
+    pub(crate) fn observe_by(&mut self, moment: Moment, vars: impl Fn() -> Vars) {
+        dispatch!(self, policy => policy.observe(moment, &vars()));
+    }
+}
+
 impl Rule for Installed {
     #[inline]
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {

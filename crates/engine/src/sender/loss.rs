@@ -1,0 +1,82 @@
+//! How a sender finds losses and repairs them: by acknowledgments alone, or with a scoreboard.
+
+use alloc::boxed::Box;
+
+use super::by_acks::ByAcks;
+use super::context::Context;
+use super::loss_view::LossView;
+use super::selective::Selective;
+use crate::extensions::Extensions;
+use crate::offset::Offset;
+use crate::time::Instant;
+
+/// The state of loss recovery.
+#[derive(Clone, Debug)]
+pub(super) enum Loss {
+    /// Acknowledgments alone show losses (RFC 5681, RFC 6582).
+    ByAcks(ByAcks),
+    /// Both sides permitted SACK (RFC 6675, RFC 8985).
+    Scoreboard(Box<Selective>),
+}
+
+impl Loss {
+    /// Returns the state before the handshake.
+    pub(super) fn new(extensions: &Extensions) -> Self {
+        Self::ByAcks(ByAcks::new(extensions.limited_transmit))
+    }
+
+    /// Takes in whether both SYNs permitted SACK.
+    pub(super) fn permit_sack(&mut self, permitted: bool, extensions: &Extensions) {
+        match self {
+            _ if permitted => *self = Self::Scoreboard(Box::new(Selective::new(extensions))),
+            Self::ByAcks(_) => {}
+            Self::Scoreboard(_) => *self = Self::new(extensions),
+        }
+    }
+
+    /// Returns one past the last octet that the window `cwnd`, in octets, allows. Sending does not
+    /// move it, unless a scoreboard counts what the network carries.
+    #[inline]
+    pub(super) fn window_end(&self, cwnd: u64, context: &Context<'_>) -> Offset {
+        match self {
+            Self::ByAcks(by_acks) => context.seq.una + cwnd + by_acks.limited_transmit(),
+            // RFC 6675, section 5, step C: cwnd bounds what the network carries.
+            Self::Scoreboard(selective) => context.seq.nxt + cwnd.saturating_sub(selective.pipe()),
+        }
+    }
+
+    /// Returns the octets that the network is believed to carry.
+    pub(super) fn in_network(&self, context: &Context<'_>) -> u64 {
+        match self {
+            Self::ByAcks(_) => context.seq.outstanding(),
+            Self::Scoreboard(selective) => selective.pipe(),
+        }
+    }
+
+    /// Returns whether everything in flight is believed to arrive in order.
+    pub(super) fn arrives_in_order(&self) -> bool {
+        match self {
+            Self::ByAcks(by_acks) => by_acks.is_quiet(),
+            Self::Scoreboard(selective) => selective.arrives_in_order(),
+        }
+    }
+
+    /// Returns when the first segment left that `ack` acknowledges, if a scoreboard knows it and
+    /// none of these segments was sent twice.
+    #[inline]
+    pub(super) fn first_left(&self, ack: Offset) -> Option<Instant> {
+        match self {
+            Self::ByAcks(_) => None,
+            Self::Scoreboard(selective) => selective.first_left(ack),
+        }
+    }
+
+    /// Returns what is believed about the flight. Without a scoreboard only the state is known, and
+    /// how many full-sized segments are outstanding.
+    pub(super) fn view(&self, context: &Context<'_>) -> LossView {
+        match self {
+            Self::ByAcks(by_acks) => by_acks.view(context),
+            Self::Scoreboard(selective) => selective.view(),
+        }
+    }
+}

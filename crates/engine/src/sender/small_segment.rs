@@ -1,0 +1,201 @@
+//! The state that decides about small segments: the policy with its memory, what the socket layer
+//! told, and what is being held.
+
+use super::SenderConfig;
+use super::context::View;
+use super::counters::Counters;
+use super::send_policy::{Because, Installed, Moment, Offer, Rule, SendPolicy, Vars, Verdict, Why};
+use super::sequence::Sequence;
+use crate::offset::Offset;
+use crate::time::{Duration, Instant};
+
+/// How soon a policy is asked again at the earliest after a moment that it named has come.
+const AGAIN: Duration = Duration::from_micros(10);
+
+/// The small-segment state.
+#[derive(Clone, Debug)]
+pub(super) struct SmallSegment {
+    policy: Installed,
+    /// Whether MORE applies whatever the policy.
+    more_in_every_variant: bool,
+    /// MCLBYTES, which some policies look at.
+    cluster: u64,
+    pub(super) hints: Hints,
+    hold: Option<Hold>,
+}
+
+/// What the socket layer and the device told, as policies see it ([`super::Vars`]).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Hints {
+    pub(super) more_to_come: bool,
+    pub(super) nodelay: bool,
+    pub(super) corked: bool,
+    pub(super) reader_blocked: bool,
+    pub(super) writer_blocked: bool,
+    pub(super) writer_lacks_space: bool,
+    pub(super) device_busy: bool,
+}
+
+/// What is being held: a runt, or any segment of a paced flight that waits for its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// Its first octet.
+    pub start: Offset,
+    /// The reason.
+    pub why: Why,
+    /// The time since when it is held.
+    pub since: Instant,
+    /// When to ask the policy again even if nothing else happens.
+    pub until: Option<Instant>,
+}
+
+impl SmallSegment {
+    pub(super) fn new(config: &SenderConfig) -> Self {
+        Self {
+            policy: config.policy.clone().install(),
+            more_in_every_variant: config.more_in_every_variant,
+            cluster: config.cluster,
+            hints: Hints::default(),
+            hold: None,
+        }
+    }
+
+    /// Changes the policy. The new one is asked anew about what the old one held.
+    pub(super) fn set_policy(&mut self, policy: SendPolicy) {
+        self.policy = policy.install();
+        self.hold = None;
+    }
+
+    /// Returns the variables as the policy sees them.
+    #[inline(always)]
+    pub(super) fn vars(&self, view: View<'_>) -> Vars {
+        view.vars(self.cluster, &self.hints)
+    }
+
+    /// Tells the policy what happened.
+    #[inline(always)]
+    pub(super) fn observe(&mut self, moment: Moment, view: View<'_>) {
+        let (cluster, hints) = (self.cluster, &self.hints);
+        self.policy.observe_by(moment, || view.vars(cluster, hints));
+    }
+
+    /// Returns the verdict on a runt: first the rules that apply to every policy, then the policy.
+    pub(super) fn verdict(&self, offer: &Offer, view: View<'_>) -> Verdict {
+        if !offer.empties && !self.policy.takes_window_cuts() {
+            return Verdict::hold(Why::WindowCuts);
+        }
+        // "As soon as an acknowledgment arrives to free up buffer space, send() will provide
+        // additional data" (Mogul & Minshall, section 5.4); where it will not, the runt must go.
+        let more = self.hints.more_to_come && !self.writer_deadlocks(view.context.seq);
+        if more && self.includes_more() {
+            return Verdict::hold(Why::MoreToCome);
+        }
+        if self.hints.corked {
+            return offer.corked(Why::Corked, &self.vars(view));
+        }
+        match self.policy.decide_by(offer, || self.vars(view)) {
+            Verdict::Hold { why, .. } if self.hints.nodelay && !why.outranks_nodelay() => {
+                Verdict::Send(Because::NoDelay)
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// Returns whether a thread sleeps for space that only an unsent segment could free.
+    fn writer_deadlocks(&self, seq: &Sequence) -> bool {
+        self.hints.writer_blocked && self.hints.writer_lacks_space && seq.idle()
+    }
+
+    /// Returns whether a thread that is about to sleep may release what is held.
+    #[inline]
+    pub(super) fn heeds_blocking(&self) -> bool {
+        self.hints.corked || self.includes_more() || self.policy.heeds_blocking()
+    }
+
+    fn includes_more(&self) -> bool {
+        self.more_in_every_variant || self.policy.includes_more()
+    }
+
+    /// Returns what is being held.
+    #[inline]
+    pub(super) fn hold(&self) -> Option<&Hold> {
+        self.hold.as_ref()
+    }
+
+    /// Returns the time since when the runt that starts at `start` is held, if it is.
+    pub(super) fn held_since(&self, start: Offset) -> Option<Instant> {
+        let hold = self.hold.filter(|hold| hold.start == start);
+        hold.map(|hold| hold.since)
+    }
+
+    /// Returns when the policy must be asked again.
+    #[inline]
+    pub(super) fn asked_again_at(&self) -> Option<Instant> {
+        match &self.hold {
+            Some(hold) => hold.until,
+            None => None,
+        }
+    }
+
+    /// Forgets when the policy wanted to be asked again, because it is.
+    pub(super) fn asked_again(&mut self) {
+        if let Some(hold) = &mut self.hold {
+            hold.until = None;
+        }
+    }
+
+    /// Holds what starts at `start`, and counts it if it was not held for the same reason before.
+    pub(super) fn keep(
+        &mut self,
+        start: Offset,
+        (why, until): (Why, Option<Instant>),
+        now: Instant,
+        counters: &mut Counters,
+    ) {
+        // A user's policy may name a moment that has come, or always the next one: the sender would be
+        // woken forever.
+        let soonest = now + AGAIN;
+        let has_come = until.is_some_and(|until| until <= now);
+        let until = if has_come { Some(soonest) } else { until };
+        match &mut self.hold {
+            Some(hold) if hold.start == start && hold.why == why => {
+                let was_woken = hold.until.is_none();
+                hold.until = until.map(|until| match was_woken {
+                    true => until.max(soonest),
+                    false => until,
+                });
+            }
+            hold => {
+                let since = hold.filter(|h| h.start == start).map_or(now, |h| h.since);
+                *hold = Some(Hold {
+                    start,
+                    why,
+                    since,
+                    until,
+                });
+                counters.holds[why as usize] += 1;
+            }
+        }
+    }
+
+    /// Ends the hold.
+    #[inline]
+    pub(super) fn release(&mut self) {
+        self.hold = None;
+    }
+
+    /// Ends a hold of what starts before `offset`.
+    #[inline]
+    pub(super) fn release_before(&mut self, offset: Offset) {
+        if let Some(hold) = self.hold
+            && hold.start < offset
+        {
+            self.hold = None;
+        }
+    }
+
+    /// Holds again what waits behind the flight, after something before it was resent up to `nxt`.
+    pub(super) fn keep_on(&mut self, hold: Option<Hold>, nxt: Offset) {
+        self.hold = hold.filter(|hold| hold.start >= nxt);
+    }
+}
