@@ -1,8 +1,6 @@
 //! What an acknowledgment does to the parts of the sender.
 
-use super::by_acks::Progress;
-use super::loss::Loss;
-use super::report::Report;
+use super::loss::{Loss, Progress, Report};
 use super::rtt::Echo;
 use super::send_policy::Moment;
 use super::{Acked, Sender};

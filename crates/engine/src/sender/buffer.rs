@@ -1,12 +1,16 @@
 //! The send buffer: how much it holds, how much a write may add, how it grows, and where PSH is set.
 
+mod push;
+
 use alloc::boxed::Box;
 
-use super::push::{Bounds, PieceOfWrite, Pushes};
 use super::sequence::Sequence;
 use super::{Extensions, SenderConfig};
 use crate::offset::Offset;
 use crate::segment::Segment;
+use push::{Bounds, Pushes};
+
+pub(crate) use push::PieceOfWrite;
 
 /// The bounds of the send buffer, in octets.
 #[derive(Clone, Debug)]

@@ -1,14 +1,32 @@
 //! How a sender finds losses and repairs them: by acknowledgments alone, or with a scoreboard.
 
+mod by_acks;
+mod rack;
+mod rate_reduction;
+mod report;
+mod resend;
+mod scoreboard;
+mod selective;
+mod tail_probe;
+mod undo;
+mod view;
+
 use alloc::boxed::Box;
 
-use super::by_acks::ByAcks;
 use super::context::Context;
-use super::loss_view::LossView;
-use super::selective::Selective;
 use crate::extensions::Extensions;
 use crate::offset::Offset;
 use crate::time::Instant;
+use by_acks::ByAcks;
+use selective::Selective;
+
+pub(crate) use by_acks::Progress;
+pub use report::Acked;
+pub(crate) use report::Report;
+pub(crate) use resend::Resend;
+pub(crate) use selective::Reach;
+pub(crate) use tail_probe::TailProbe;
+pub use view::{LossState, LossView};
 
 /// The state of loss recovery.
 #[derive(Clone, Debug)]

@@ -21,7 +21,7 @@ macro_rules! context {
 /// Lends what a policy's variables are collected from.
 macro_rules! view {
     ($sender:expr) => {
-        crate::sender::context::View {
+        crate::sender::view::View {
             context: context!($sender),
             buffer: &$sender.buffer,
             window: &$sender.window,
@@ -32,7 +32,7 @@ macro_rules! view {
 /// Lends what loss recovery changes besides its own state.
 macro_rules! reach {
     ($sender:expr) => {
-        crate::sender::selective::Reach {
+        crate::sender::loss::Reach {
             window: &mut $sender.window,
             path: &mut $sender.path,
             timers: &mut $sender.timers,
@@ -43,46 +43,29 @@ macro_rules! reach {
 }
 
 mod acknowledgment;
-mod black_hole;
 mod buffer;
-mod by_acks;
 pub mod congestion;
 mod context;
 mod counters;
-mod ecn;
+mod hints;
 mod loss;
-mod loss_view;
-mod pacing;
 mod pass;
 mod path;
-mod path_mtu;
-mod path_search;
 mod probe;
-mod push;
-mod rack;
-mod rate_reduction;
-mod report;
-mod resend;
-mod restart;
 mod retransmit;
 mod rtt;
-mod scoreboard;
-mod selective;
 pub mod send_policy;
 mod sequence;
-mod slow_start;
 mod small_segment;
-mod tail_probe;
 mod timers;
-mod undo;
+mod view;
 mod wakeup;
 mod window;
 
+pub(crate) use buffer::PieceOfWrite;
 pub use counters::Counters;
-pub use loss_view::{LossState, LossView};
+pub use loss::{Acked, LossState, LossView};
 pub use pass::{Stamp, Syn};
-pub(crate) use push::PieceOfWrite;
-pub use report::Acked;
 pub use rtt::{Echo, RtoRules, RttEstimator};
 pub use small_segment::Hold;
 pub use timers::{Expired, TimerReason};
@@ -92,9 +75,8 @@ use crate::offset::Offset;
 use crate::time::{Duration, Instant};
 use buffer::SendBuffer;
 use congestion::{Congestion, restart::IdleRestart};
-use loss::Loss;
+use loss::{Loss, Resend};
 use path::Path;
-use resend::Resend;
 use send_policy::{Moment, SendPolicy, Vars};
 use sequence::Sequence;
 use small_segment::SmallSegment;
@@ -176,7 +158,7 @@ impl Sender {
 
     /// Sets whether both SYNs agreed on ECN.
     pub(crate) fn permit_ecn(&mut self, permitted: bool) {
-        self.window.ecn = ecn::Ecn::new(permitted);
+        self.window.ecn = window::Ecn::new(permitted);
     }
 
     /// Sets the octets of options that every segment carries, for which its data must leave room

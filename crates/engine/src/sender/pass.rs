@@ -2,9 +2,9 @@
 
 use super::Sender;
 use super::loss::Loss;
-use super::pacing::Departure;
-use super::path_search::{Prospect, Wish};
+use super::path::{Prospect, Wish};
 use super::send_policy::{Because, Moment, Offer, Verdict, Why};
+use super::window::Departure;
 use crate::offset::{Offset, Span};
 use crate::options::Options;
 use crate::outbox::Outbox;

@@ -1,11 +1,17 @@
 //! What the path to the peer takes: the largest segment.
 
+mod black_hole;
+mod limit;
+mod search;
+
 use alloc::boxed::Box;
 
-use super::path_mtu::PathLimit;
-use super::path_search::PathSearch;
 use super::{Extensions, SenderConfig};
 use crate::time::{Duration, Instant};
+use limit::PathLimit;
+use search::PathSearch;
+
+pub(crate) use search::{Prospect, Wish};
 
 /// The MSS of a peer that sends no MSS option, in octets (RFC 9293, section 3.7.1, for IPv4).
 const MSS_WITHOUT_OPTION: u32 = 536;

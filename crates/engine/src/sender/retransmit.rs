@@ -1,8 +1,7 @@
 //! What leaves again: after a loss, and to find out whether there was one.
 
-use super::loss::Loss;
+use super::loss::{Loss, TailProbe};
 use super::send_policy::Because;
-use super::tail_probe::TailProbe;
 use super::{Sender, Stamp};
 use crate::offset::Span;
 use crate::outbox::Outbox;

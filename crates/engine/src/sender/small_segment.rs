@@ -2,10 +2,11 @@
 //! told, and what is being held.
 
 use super::SenderConfig;
-use super::context::View;
 use super::counters::Counters;
+use super::hints::Hints;
 use super::send_policy::{Because, Installed, Moment, Offer, Rule, SendPolicy, Vars, Verdict, Why};
 use super::sequence::Sequence;
+use super::view::View;
 use crate::offset::Offset;
 use crate::time::{Duration, Instant};
 
@@ -22,18 +23,6 @@ pub(super) struct SmallSegment {
     cluster: u64,
     pub(super) hints: Hints,
     hold: Option<Hold>,
-}
-
-/// What the socket layer and the device told, as policies see it ([`super::Vars`]).
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Hints {
-    pub(super) more_to_come: bool,
-    pub(super) nodelay: bool,
-    pub(super) corked: bool,
-    pub(super) reader_blocked: bool,
-    pub(super) writer_blocked: bool,
-    pub(super) writer_lacks_space: bool,
-    pub(super) device_busy: bool,
 }
 
 /// What is being held: a runt, or any segment of a paced flight that waits for its time.

@@ -1,15 +1,22 @@
 //! The congestion window and all that moves it or delays what it allows.
 
+mod ecn;
+mod pacing;
+mod restart;
+mod slow_start;
+
 use alloc::boxed::Box;
 
 use super::congestion::{Ack, Congestion, Control, Installed, Window};
 use super::context::Context;
-use super::ecn::Ecn;
-use super::pacing::{Departure, MOST_IN_A_BURST, Pacer, rate};
-use super::restart::{Restart, Windows};
-use super::slow_start::{Advice, Heard, SlowStart};
 use super::{Extensions, SenderConfig};
 use crate::time::{Duration, Instant};
+use pacing::{MOST_IN_A_BURST, Pacer, rate};
+use restart::{Restart, Windows};
+use slow_start::{Advice, Heard, SlowStart};
+
+pub(crate) use ecn::Ecn;
+pub(crate) use pacing::Departure;
 
 /// If two segments are larger than this, in octets, the initial window is two segments (RFC 6928,
 /// section 2).

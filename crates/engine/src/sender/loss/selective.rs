@@ -8,21 +8,21 @@ mod reductions;
 
 use alloc::boxed::Box;
 
-use super::context::Context;
-use super::counters::Counters;
-use super::loss_view::{LossState, LossView};
-use super::path::Path;
 use super::rack::{Rack, Standing};
 use super::rate_reduction::RateReduction;
 use super::report::Report;
 use super::resend::Resend;
 use super::scoreboard::{Judged, Scoreboard};
 use super::tail_probe::TailProbe;
-use super::timers::{Early, TimerReason, Timers};
 use super::undo::{Frto, Undo};
-use super::window::CongestionWindow;
+use super::view::{LossState, LossView};
 use crate::extensions::Extensions;
 use crate::offset::{Offset, Span};
+use crate::sender::context::Context;
+use crate::sender::counters::Counters;
+use crate::sender::path::Path;
+use crate::sender::timers::{Early, TimerReason, Timers};
+use crate::sender::window::CongestionWindow;
 use crate::time::Instant;
 use heard::Heard;
 use phase::Phase;
@@ -32,7 +32,7 @@ const DUP_THRESH: u32 = 3;
 
 /// The state of a sender whose peer sends SACK blocks.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Selective {
+pub(crate) struct Selective {
     board: Scoreboard,
     /// RACK; without it, RFC 6675's `IsLost` detects losses.
     rack: Option<Rack>,
@@ -55,12 +55,12 @@ pub(super) struct Selective {
 
 /// What loss recovery changes besides its own state.
 #[derive(Debug)]
-pub(super) struct Reach<'a> {
-    pub(super) window: &'a mut CongestionWindow,
-    pub(super) path: &'a mut Path,
-    pub(super) timers: &'a mut Timers,
-    pub(super) resend: &'a mut Resend,
-    pub(super) counters: &'a mut Counters,
+pub(crate) struct Reach<'a> {
+    pub(crate) window: &'a mut CongestionWindow,
+    pub(crate) path: &'a mut Path,
+    pub(crate) timers: &'a mut Timers,
+    pub(crate) resend: &'a mut Resend,
+    pub(crate) counters: &'a mut Counters,
 }
 
 /// The state before an acknowledgment.
@@ -72,7 +72,7 @@ struct Before {
 }
 
 impl Selective {
-    pub(super) fn new(extensions: &Extensions) -> Self {
+    pub(crate) fn new(extensions: &Extensions) -> Self {
         Self {
             rack: extensions.rack_tlp.then(Rack::default),
             reduces_by_rate: extensions.rate_reduction,
@@ -84,27 +84,27 @@ impl Selective {
 
     /// Returns the octets that the network is believed to carry.
     #[inline]
-    pub(super) fn pipe(&self) -> u64 {
+    pub(crate) fn pipe(&self) -> u64 {
         self.board.pipe()
     }
 
     /// Returns whether everything in flight is believed to arrive in order.
-    pub(super) fn arrives_in_order(&self) -> bool {
+    pub(crate) fn arrives_in_order(&self) -> bool {
         self.is_open() && self.board.sacked_segments() == 0
     }
 
     /// Returns when the first segment left that `ack` acknowledges, if none was sent twice.
-    pub(super) fn first_left(&self, ack: Offset) -> Option<Instant> {
+    pub(crate) fn first_left(&self, ack: Offset) -> Option<Instant> {
         self.board.first_left(ack)
     }
 
     /// Returns whether a loss is being repaired.
-    pub(super) fn repairs(&self) -> bool {
+    pub(crate) fn repairs(&self) -> bool {
         self.phase.repairs()
     }
 
     /// Returns what is believed about the flight.
-    pub(super) fn view(&self) -> LossView {
+    pub(crate) fn view(&self) -> LossView {
         let board = &self.board;
         let sacked = board.sacked_segments();
         LossView {
@@ -126,14 +126,14 @@ impl Selective {
     }
 
     /// Records that `span`, which was never sent before, left with `octets` of data.
-    pub(super) fn sent(&mut self, span: Span, octets: u64, timers: &mut Timers, at: &Context<'_>) {
+    pub(crate) fn sent(&mut self, span: Span, octets: u64, timers: &mut Timers, at: &Context<'_>) {
         self.board.sent(span, at.now);
         self.schedule_tail_probe(timers, at);
         self.count_for_rate_reduction(octets);
     }
 
     /// Records that `span` left again with `octets` of data.
-    pub(super) fn sent_again(&mut self, span: Span, octets: u64, context: &Context<'_>) {
+    pub(crate) fn sent_again(&mut self, span: Span, octets: u64, context: &Context<'_>) {
         if let Some(undo) = &mut self.undo {
             undo.resent(span, context);
         }
@@ -143,7 +143,7 @@ impl Selective {
 
     /// Handles an acceptable ACK; what it acknowledges has left the buffer.
     #[inline(never)] // the way without a scoreboard stays short
-    pub(super) fn on_ack(&mut self, report: &Report<'_>, mut reach: Reach<'_>, at: &Context<'_>) {
+    pub(crate) fn on_ack(&mut self, report: &Report<'_>, mut reach: Reach<'_>, at: &Context<'_>) {
         if report.acked.advanced {
             reach.timers.set_early(None);
         }
@@ -272,7 +272,7 @@ impl Selective {
 
     /// Handles the reordering timer: what was late is lost. Nothing was delivered then, yet a
     /// segment must leave (Linux: `tcp_rack_reo_timeout`).
-    pub(super) fn on_reordering_timer(&mut self, mut reach: Reach<'_>, context: &Context<'_>) {
+    pub(crate) fn on_reordering_timer(&mut self, mut reach: Reach<'_>, context: &Context<'_>) {
         let before = self.phase;
         self.look_for_losses(&mut reach, context);
         if !before.reduces() && self.phase.reduces() {
@@ -330,7 +330,7 @@ impl Selective {
 
     /// Marks what is longer than `mss` octets as lost, because the path does not take it, and begins
     /// to send it again.
-    pub(super) fn path_shrank(&mut self, mss: u32, max: Offset) {
+    pub(crate) fn path_shrank(&mut self, mss: u32, max: Offset) {
         self.board.judge(
             |t| match t.span.len() > u64::from(mss) && !t.sacked && !t.lost {
                 true => Judged::Lost,
@@ -367,7 +367,7 @@ impl Selective {
 
     /// Handles the expiry of the retransmission timer (RFC 8985, section 6.3; RFC 6675, section
     /// 5.1).
-    pub(super) fn on_timeout(&mut self, context: &Context<'_>) {
+    pub(crate) fn on_timeout(&mut self, context: &Context<'_>) {
         let standing = self.standing(context);
         let repeated = context.rtt.unanswered() > 1;
         // RFC 5682, section 3.1, step 1: not during another recovery.

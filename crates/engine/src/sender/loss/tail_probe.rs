@@ -11,16 +11,16 @@ const WITHOUT_SRTT: Duration = Duration::from_secs(1);
 
 /// TLP.end_seq and TLP.is_retrans of a probe that is on its way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TailProbe {
+pub(crate) struct TailProbe {
     /// SND.NXT when it left.
-    pub(super) end_seq: Offset,
+    pub(crate) end_seq: Offset,
     /// Whether it repeated a segment.
-    pub(super) is_retrans: bool,
+    pub(crate) is_retrans: bool,
 }
 
 /// What an ACK tells about the probe on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     /// Nothing yet.
     Pending,
     /// Nothing was lost.
@@ -31,17 +31,17 @@ pub(super) enum Outcome {
 
 /// The contents of an ACK that matter to a probe.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Met {
-    pub(super) ack: Offset,
+pub(crate) struct Met {
+    pub(crate) ack: Offset,
     /// Whether it acknowledged or SACKed something new.
-    pub(super) news: bool,
+    pub(crate) news: bool,
     /// The end of a range that a DSACK reports as received twice.
-    pub(super) duplicate_end: Option<Offset>,
+    pub(crate) duplicate_end: Option<Offset>,
 }
 
 impl TailProbe {
     /// Section 7.4.2 (TLP_process_ack).
-    pub(super) fn outcome(&self, met: &Met) -> Outcome {
+    pub(crate) fn outcome(&self, met: &Met) -> Outcome {
         if met.ack < self.end_seq {
             return Outcome::Pending;
         }
@@ -60,7 +60,7 @@ impl TailProbe {
 }
 
 /// Section 7.2 (TLP_calc_PTO). Linux's tick on top is for round trips below its clock's resolution.
-pub(super) fn probe_timeout(srtt: Option<Duration>, alone: bool, tick: Duration) -> Duration {
+pub(crate) fn probe_timeout(srtt: Option<Duration>, alone: bool, tick: Duration) -> Duration {
     let Some(srtt) = srtt else {
         return WITHOUT_SRTT;
     };

@@ -5,9 +5,9 @@ use alloc::boxed::Box;
 
 use super::{Phase, Reach, Selective};
 use crate::sender::context::Context;
-use crate::sender::rate_reduction::{Delivery, RateReduction};
-use crate::sender::report::Report;
-use crate::sender::undo::{Evidence, Frto, Undo};
+use crate::sender::loss::rate_reduction::{Delivery, RateReduction};
+use crate::sender::loss::report::Report;
+use crate::sender::loss::undo::{Evidence, Frto, Undo};
 use crate::sender::window::CongestionWindow;
 
 impl Selective {
@@ -51,11 +51,7 @@ impl Selective {
     }
 
     /// Stores the state before the window is reduced for a loss.
-    pub(in crate::sender) fn remember_for_undo(
-        &mut self,
-        window: &CongestionWindow,
-        context: &Context<'_>,
-    ) {
+    pub(crate) fn remember_for_undo(&mut self, window: &CongestionWindow, context: &Context<'_>) {
         if self.undoes {
             // A tail loss probe may still be under way, and be reported by a DSACK.
             let resent = self.resent_in_flight();

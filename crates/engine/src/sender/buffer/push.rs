@@ -6,7 +6,7 @@
 
 use alloc::collections::VecDeque;
 
-use super::sequence::Sequence;
+use crate::sender::sequence::Sequence;
 use alloc::boxed::Box;
 
 use crate::offset::Offset;
@@ -14,7 +14,7 @@ use crate::segment::{Flags, Segment};
 
 /// The marks that are not acknowledged yet.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pushes {
+pub(crate) struct Pushes {
     /// Ends of segments that carry PSH, in order.
     ends: VecDeque<Offset>,
     /// Ends of segments that were handed to the device together, in order.
@@ -43,11 +43,11 @@ pub(crate) struct PieceOfWrite {
 
 /// What a writer may fill before it waits, in octets.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
+pub(crate) struct Bounds {
     /// Memory.
-    pub(super) memory: u64,
+    pub(crate) memory: u64,
     /// What has not left.
-    pub(super) unsent: u64,
+    pub(crate) unsent: u64,
 }
 
 /// The most octets in a kernel buffer (Linux: `sk_gso_max_size`).
@@ -57,7 +57,7 @@ const MOST: u64 = 65_000;
 const SMALL_WINDOW: u64 = 536;
 
 impl Pushes {
-    pub(super) fn new(least_burst: u32, overhead: Option<u32>) -> Box<Self> {
+    pub(crate) fn new(least_burst: u32, overhead: Option<u32>) -> Box<Self> {
         Box::new(Self {
             least_burst: least_burst.into(),
             overhead: overhead.map(u64::from),
@@ -68,7 +68,7 @@ impl Pushes {
     }
 
     /// Sets a mark, whatever was announced.
-    pub(super) fn mark(&mut self, at: Offset) {
+    pub(crate) fn mark(&mut self, at: Offset) {
         if self.ends.back() != Some(&at) {
             self.ends.push_back(at);
         }
@@ -104,7 +104,7 @@ impl Pushes {
     }
 
     /// Records that a piece is about to be appended.
-    pub(super) fn appended(&mut self, piece: &PieceOfWrite, seq: &Sequence, mss: u32) {
+    pub(crate) fn appended(&mut self, piece: &PieceOfWrite, seq: &Sequence, mss: u32) {
         let full = Self::full(seq, mss);
         let mut at = seq.written;
         self.tail = self.tail.max(seq.nxt);
@@ -143,7 +143,7 @@ impl Pushes {
 
     /// Returns the octets of memory that unacknowledged data takes (`sk_wmem_queued`), or `None` if
     /// memory is not counted. Segments that leave together are a kernel buffer of their own.
-    pub(super) fn memory(&self, seq: &Sequence) -> Option<u64> {
+    pub(crate) fn memory(&self, seq: &Sequence) -> Option<u64> {
         let overhead = self.overhead?;
         let sent = self.starts.partition_point(|start| *start < seq.nxt);
         let cut = self.starts.get(sent) != Some(&seq.nxt) && seq.written > seq.nxt;
@@ -152,7 +152,7 @@ impl Pushes {
     }
 
     /// Returns the most octets of the next piece of a write; `None` if memory is not counted.
-    pub(super) fn room(&self, seq: &Sequence, mss: u32, bounds: &Bounds) -> Option<u64> {
+    pub(crate) fn room(&self, seq: &Sequence, mss: u32, bounds: &Bounds) -> Option<u64> {
         let memory = self.memory(seq)?;
         let full = Self::full(seq, mss);
         let filled = seq.written.since(self.tail.max(seq.nxt));
@@ -164,24 +164,24 @@ impl Pushes {
     }
 
     /// Returns whether memory is counted.
-    pub(super) fn counts_memory(&self) -> bool {
+    pub(crate) fn counts_memory(&self) -> bool {
         self.overhead.is_some()
     }
 
     /// Returns the least number of segments that are handed to the device together.
-    pub(super) fn least_burst(&self) -> u64 {
+    pub(crate) fn least_burst(&self) -> u64 {
         self.least_burst
     }
 
     /// Returns whether a data segment that ends at `end` carries PSH.
     #[inline]
-    pub(super) fn is_marked(&self, end: Offset) -> bool {
+    pub(crate) fn is_marked(&self, end: Offset) -> bool {
         self.ends.binary_search(&end).is_ok()
     }
 
     /// Sets PSH on the last segment of each group of at most `most` that the kernel would hand to
     /// the device together, so that the peer's GRO need not wait (`__tcp_transmit_skb`).
-    pub(super) fn push_bursts(&mut self, left: &mut [Segment], most: usize, mss: u32) {
+    pub(crate) fn push_bursts(&mut self, left: &mut [Segment], most: usize, mss: u32) {
         let mut begins = 0;
         for at in 0..left.len() {
             let joins = at > begins
@@ -201,7 +201,7 @@ impl Pushes {
     }
 
     /// Removes the marks of what was acknowledged, before `una`.
-    pub(super) fn forget(&mut self, una: Offset) {
+    pub(crate) fn forget(&mut self, una: Offset) {
         while self.ends.front().is_some_and(|end| *end <= una) {
             self.ends.pop_front();
         }

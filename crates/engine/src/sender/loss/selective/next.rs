@@ -4,27 +4,27 @@
 use super::{Heard, Selective};
 use crate::offset::{Offset, Span};
 use crate::sender::context::Context;
-use crate::sender::report::Report;
-use crate::sender::tail_probe::{Met, Outcome, TailProbe, probe_timeout};
+use crate::sender::loss::report::Report;
+use crate::sender::loss::tail_probe::{Met, Outcome, TailProbe, probe_timeout};
 use crate::sender::timers::{Early, TimerReason, Timers};
 use crate::sender::window::CongestionWindow;
 
 impl Selective {
     /// Returns whether a pass must look at the scoreboard before it looks at new data.
-    pub(in crate::sender) fn may_resend(&self) -> bool {
+    pub(crate) fn may_resend(&self) -> bool {
         let doubts = self.rack.is_none() && self.phase.is_fast_recovery();
         self.board.has_lost() || doubts
     }
 
     /// Returns the lowest segment that is deemed lost (NextSeg, rule 1).
-    pub(in crate::sender) fn first_lost(&self) -> Option<Span> {
+    pub(crate) fn first_lost(&self) -> Option<Span> {
         self.board.first_lost()
     }
 
     /// Returns what to resend by NextSeg's rules 3 and 4 if no new data could be sent, of at most
     /// `cwnd` octets less what the network carries. RACK's reordering timer and the tail loss probe
     /// make these rules needless.
-    pub(in crate::sender) fn next_doubtful(&mut self, cwnd: u64) -> Option<Span> {
+    pub(crate) fn next_doubtful(&mut self, cwnd: u64) -> Option<Span> {
         if self.rack.is_some() || !self.phase.is_fast_recovery() || self.board.has_lost() {
             return None;
         }
@@ -42,7 +42,7 @@ impl Selective {
 
     /// RFC 8985, section 7.3: returns what a tail loss probe repeats, in segments of `size` octets:
     /// "the highest-sequence segment sent so far", or its end, if it is longer than one segment now.
-    pub(in crate::sender) fn repeated_by_tail_probe(&mut self, size: u64) -> Option<Span> {
+    pub(crate) fn repeated_by_tail_probe(&mut self, size: u64) -> Option<Span> {
         let last = self.board.last()?;
         let start = last.end.get().saturating_sub(size).max(last.start.get());
         self.board.split_last(Offset::new(start));
@@ -50,7 +50,7 @@ impl Selective {
     }
 
     /// Records that a tail loss probe left.
-    pub(in crate::sender) fn tail_probe_left(&mut self, probe: TailProbe) {
+    pub(crate) fn tail_probe_left(&mut self, probe: TailProbe) {
         self.tail_probe = Some(probe);
     }
 

@@ -9,16 +9,16 @@
 //! restart the timeout from the late round trip (step 7). Linux does neither, and this sender
 //! follows Linux.
 
-use super::context::Context;
-use super::window::Saved;
 use crate::offset::{Offset, Span};
 use crate::options::Timestamps;
+use crate::sender::context::Context;
+use crate::sender::window::Saved;
 use crate::time::{Duration, Instant};
 
 /// The state before the window was reduced, and what has been reported about the retransmissions
 /// since.
 #[derive(Clone, Debug)]
-pub(super) struct Undo {
+pub(crate) struct Undo {
     saved: Saved,
     /// SND.UNA at that time: DSACKs below it report something else.
     marker: Offset,
@@ -32,7 +32,7 @@ pub(super) struct Undo {
 
 /// The state of F-RTO after a timeout (RFC 5682, section 3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Frto {
+pub(crate) enum Frto {
     /// F-RTO is off, or the loss was real.
     #[default]
     Off,
@@ -44,17 +44,17 @@ pub(super) enum Frto {
 
 /// What an ACK told about a timeout.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Evidence {
+pub(crate) struct Evidence {
     /// Whether something was delivered that had been sent only once, before the timeout.
-    pub(super) original: bool,
+    pub(crate) original: bool,
     /// Whether a block SACKed something new.
-    pub(super) sacked: bool,
+    pub(crate) sacked: bool,
 }
 
 impl Undo {
     /// Begins to watch: `saved` is the state before the reduction, and `resent` segments were sent
     /// again before it, whose receipt a DSACK may report.
-    pub(super) fn new(saved: Saved, resent: u64, context: &Context<'_>) -> Self {
+    pub(crate) fn new(saved: Saved, resent: u64, context: &Context<'_>) -> Self {
         Self {
             saved,
             marker: context.seq.una,
@@ -65,14 +65,14 @@ impl Undo {
     }
 
     /// Counts a retransmission.
-    pub(super) fn resent(&mut self, span: Span, context: &Context<'_>) {
+    pub(crate) fn resent(&mut self, span: Span, context: &Context<'_>) {
         self.any = true;
         self.resent_at.get_or_insert(context.now);
         self.unreported += span.len().div_ceil(u64::from(context.mss));
     }
 
     /// Records that a DSACK reports `duplicate` as received twice, in segments of `mss` octets.
-    pub(super) fn reported(&mut self, duplicate: Span, mss: u32) {
+    pub(crate) fn reported(&mut self, duplicate: Span, mss: u32) {
         if duplicate.end > self.marker {
             let segments = duplicate.len().div_ceil(u64::from(mss));
             self.unreported = self.unreported.saturating_sub(segments);
@@ -80,13 +80,13 @@ impl Undo {
     }
 
     /// Returns the state to go back to.
-    pub(super) fn into_saved(self) -> Saved {
+    pub(crate) fn into_saved(self) -> Saved {
         self.saved
     }
 
     /// RFC 3522, section 3.2, step 5: returns whether the ACK echoes a timestamp that is older than
     /// RetransmitTS.
-    pub(super) fn echo_is_older(&self, now: Instant, age: Option<Duration>) -> bool {
+    pub(crate) fn echo_is_older(&self, now: Instant, age: Option<Duration>) -> bool {
         let ticks = |time: Instant| time.as_nanos() / Timestamps::TICK.as_nanos();
         let (Some(age), Some(resent_at)) = (age, self.resent_at) else {
             return false;
@@ -95,7 +95,7 @@ impl Undo {
     }
 
     /// RFC 3708, section 3.3: returns whether DSACKs reported every retransmission.
-    pub(super) fn all_were_duplicates(&self) -> bool {
+    pub(crate) fn all_were_duplicates(&self) -> bool {
         self.any && self.unreported == 0
     }
 }
@@ -103,7 +103,7 @@ impl Undo {
 impl Frto {
     /// RFC 5682, section 3.1, after a timeout: takes in an ACK. `advanced` says that it advanced
     /// SND.UNA, `new_data` that there is data that was never sent and may leave.
-    pub(super) fn follow(self, advanced: bool, evidence: Evidence, new_data: bool) -> Self {
+    pub(crate) fn follow(self, advanced: bool, evidence: Evidence, new_data: bool) -> Self {
         match self {
             // Steps 2.a and 2.b.
             Self::Resent if advanced && new_data => Self::Probing,

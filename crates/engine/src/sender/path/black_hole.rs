@@ -1,8 +1,8 @@
 //! Path MTU black holes: paths that drop large segments without a word (RFC 4821, section 7.7; RFC
 //! 8899, section 4.3). After repeated timeouts of a large segment, smaller ones are tried.
-//! [`super::path_search`] finds what the path takes.
+//! [`super::search`] finds what the path takes.
 
-use super::path::Path;
+use super::Path;
 use crate::extensions::PathMtuSearch;
 
 /// Timeouts in a row that make a path suspicious (RFC 9293, section 3.8.3: R1, at least three).
@@ -14,7 +14,7 @@ const STEPS: [u32; 2] = [PathMtuSearch::AFTER_A_BLACK_HOLE.base_mss, 536];
 impl Path {
     /// Handles the expiry of the retransmission timer for the `timeouts`-th time in a row, while
     /// `unacknowledged` octets were written and not acknowledged.
-    pub(super) fn suspect_a_black_hole(&mut self, timeouts: u32, unacknowledged: u64) {
+    pub(crate) fn suspect_a_black_hole(&mut self, timeouts: u32, unacknowledged: u64) {
         if !self.black_hole_detection || timeouts < SUSPICIOUS {
             return;
         }

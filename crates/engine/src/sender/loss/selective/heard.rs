@@ -5,9 +5,9 @@ use super::{Phase, Selective};
 use crate::offset::{Offset, Span};
 use crate::options::SackBlocks;
 use crate::sender::context::Context;
-use crate::sender::report::Report;
-use crate::sender::scoreboard::Transmission;
-use crate::sender::undo::{Evidence, Frto};
+use crate::sender::loss::report::Report;
+use crate::sender::loss::scoreboard::Transmission;
+use crate::sender::loss::undo::{Evidence, Frto};
 use crate::time::Duration;
 
 /// What an acknowledgment told.

@@ -15,12 +15,12 @@ pub struct Acked {
 
 /// What an acknowledgment told a sender with a scoreboard.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Report<'a> {
-    pub(super) ack: Offset,
-    pub(super) blocks: &'a SackBlocks,
-    pub(super) acked: Acked,
+pub(crate) struct Report<'a> {
+    pub(crate) ack: Offset,
+    pub(crate) blocks: &'a SackBlocks,
+    pub(crate) acked: Acked,
     /// How long ago the echoed timestamp was sent.
-    pub(super) echo_age: Option<Duration>,
+    pub(crate) echo_age: Option<Duration>,
     /// Whether it reports a mark that was not answered yet (RFC 3168).
-    pub(super) marked: bool,
+    pub(crate) marked: bool,
 }

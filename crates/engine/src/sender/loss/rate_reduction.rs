@@ -3,7 +3,7 @@
 
 /// The state of one recovery, in octets.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RateReduction {
+pub(crate) struct RateReduction {
     /// The octets in flight when the recovery began.
     recover_fs: u64,
     prr_delivered: u64,
@@ -14,20 +14,20 @@ pub(super) struct RateReduction {
 
 /// The state of the sender after an ACK during recovery, in octets.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Delivery {
+pub(crate) struct Delivery {
     /// What was delivered so far, to the connection's peer in all.
-    pub(super) delivered: u64,
-    pub(super) pipe: u64,
-    pub(super) ssthresh: u64,
-    pub(super) mss: u64,
+    pub(crate) delivered: u64,
+    pub(crate) pipe: u64,
+    pub(crate) ssthresh: u64,
+    pub(crate) mss: u64,
     /// Whether the ACK advanced SND.UNA and showed no new loss.
-    pub(super) safe: bool,
+    pub(crate) safe: bool,
 }
 
 impl RateReduction {
     /// Section 6.1: begins a recovery with `flight` octets outstanding. `delivered_before` is what was
     /// delivered before the ACK that begins it.
-    pub(super) fn begin(flight: u64, delivered_before: u64) -> Self {
+    pub(crate) fn begin(flight: u64, delivered_before: u64) -> Self {
         Self {
             recover_fs: flight.max(1),
             delivered: delivered_before,
@@ -37,7 +37,7 @@ impl RateReduction {
 
     /// Section 6.2: handles an ACK during recovery. Returns the congestion window, if the ACK
     /// delivered anything.
-    pub(super) fn on_ack(&mut self, at: &Delivery) -> Option<u64> {
+    pub(crate) fn on_ack(&mut self, at: &Delivery) -> Option<u64> {
         let delivered = at.delivered - self.delivered;
         self.delivered = at.delivered;
         if delivered == 0 {
@@ -64,7 +64,7 @@ impl RateReduction {
     }
 
     /// Counts octets that left during the recovery.
-    pub(super) fn sent(&mut self, octets: u64) {
+    pub(crate) fn sent(&mut self, octets: u64) {
         self.prr_out += octets;
     }
 }

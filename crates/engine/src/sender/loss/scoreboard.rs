@@ -8,20 +8,20 @@ use crate::time::Instant;
 
 /// A segment as it was last sent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Transmission {
+pub(crate) struct Transmission {
     /// The sequence numbers that it takes, including a FIN's.
-    pub(super) span: Span,
+    pub(crate) span: Span,
     /// Its place in the order of all transmissions. If several leave at one instant, the clock does
     /// not tell which came first.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// When it last left.
-    pub(super) sent_at: Instant,
+    pub(crate) sent_at: Instant,
     /// Whether it left more than once.
-    pub(super) retransmitted: bool,
+    pub(crate) retransmitted: bool,
     /// Whether the peer has it (RFC 6675: SACKed).
-    pub(super) sacked: bool,
+    pub(crate) sacked: bool,
     /// Whether it is deemed lost and was not resent since.
-    pub(super) lost: bool,
+    pub(crate) lost: bool,
     /// Whether it was resent without being deemed lost, so that the network may carry both copies.
     twice: bool,
 }
@@ -40,7 +40,7 @@ impl Transmission {
 
 /// What is in flight, in order of sequence numbers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scoreboard {
+pub(crate) struct Scoreboard {
     sent: VecDeque<Transmission>,
     /// The number of transmissions so far.
     count: u64,
@@ -57,45 +57,45 @@ pub(super) struct Scoreboard {
 impl Scoreboard {
     /// Returns the estimate of the octets that the network still carries.
     #[inline]
-    pub(super) fn pipe(&self) -> u64 {
+    pub(crate) fn pipe(&self) -> u64 {
         self.pipe
     }
 
     /// Returns whether something is deemed lost and waits for retransmission.
     #[inline]
-    pub(super) fn has_lost(&self) -> bool {
+    pub(crate) fn has_lost(&self) -> bool {
         self.lost_segments > 0
     }
 
     /// Returns the segments that the peer holds beyond a hole.
     #[inline]
-    pub(super) fn sacked_segments(&self) -> u32 {
+    pub(crate) fn sacked_segments(&self) -> u32 {
         self.sacked_segments
     }
 
     /// Returns the segments that are deemed lost and were not resent since.
-    pub(super) fn lost_segments(&self) -> u32 {
+    pub(crate) fn lost_segments(&self) -> u32 {
         self.lost_segments
     }
 
     /// Returns the octets that reached the peer so far, according to its acknowledgments.
     #[inline]
-    pub(super) fn delivered(&self) -> u64 {
+    pub(crate) fn delivered(&self) -> u64 {
         self.delivered
     }
 
     /// Returns all transmissions, lowest first.
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Transmission> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Transmission> {
         self.sent.iter()
     }
 
     /// Returns the segments in flight or deemed lost.
-    pub(super) fn segments(&self) -> usize {
+    pub(crate) fn segments(&self) -> usize {
         self.sent.len()
     }
 
     /// Adds new data that left.
-    pub(super) fn sent(&mut self, span: Span, now: Instant) {
+    pub(crate) fn sent(&mut self, span: Span, now: Instant) {
         // A window probe may have been at this place before; SND.NXT stayed then.
         debug_assert!(
             self.sent
@@ -117,7 +117,7 @@ impl Scoreboard {
 
     /// Records that `span`, which begins where a transmission began, left again. If that
     /// transmission was longer (because the MSS has shrunk), the rest becomes an entry of its own.
-    pub(super) fn sent_again(&mut self, span: Span, now: Instant) {
+    pub(crate) fn sent_again(&mut self, span: Span, now: Instant) {
         let at = self.sent.partition_point(|t| t.span.start < span.start);
         let Some(entry) = self.sent.get_mut(at) else {
             return;
@@ -148,7 +148,7 @@ impl Scoreboard {
     /// Returns when the first segment left that `ack` acknowledges and that was not SACKed before;
     /// `None` if one that it acknowledges was resent, because the ACK may belong to either
     /// transmission (Karn's algorithm).
-    pub(super) fn first_left(&self, ack: Offset) -> Option<Instant> {
+    pub(crate) fn first_left(&self, ack: Offset) -> Option<Instant> {
         let mut first = None;
         for segment in self.sent.iter().take_while(|t| t.span.end <= ack) {
             if segment.retransmitted {
@@ -162,7 +162,7 @@ impl Scoreboard {
     }
 
     /// Removes everything up to `ack`; calls `delivered` for what had not been SACKed before.
-    pub(super) fn acked(&mut self, ack: Offset, mut delivered: impl FnMut(&Transmission)) {
+    pub(crate) fn acked(&mut self, ack: Offset, mut delivered: impl FnMut(&Transmission)) {
         while let Some(first) = self.sent.front_mut() {
             if first.span.start >= ack {
                 break;
@@ -186,7 +186,7 @@ impl Scoreboard {
     }
 
     /// Marks every transmission that lies wholly in `block`, which the peer has.
-    pub(super) fn sacked(&mut self, block: Span, mut delivered: impl FnMut(&Transmission)) {
+    pub(crate) fn sacked(&mut self, block: Span, mut delivered: impl FnMut(&Transmission)) {
         let first = self.sent.partition_point(|t| t.span.start < block.start);
         for entry in self.sent.range_mut(first..) {
             if entry.span.end > block.end {
@@ -208,7 +208,7 @@ impl Scoreboard {
 
     /// Marks as lost the transmissions that `is_lost` deems lost, among those neither SACKed nor
     /// lost; asks from the lowest up, until it returns [`Judged::Enough`].
-    pub(super) fn judge(&mut self, mut is_lost: impl FnMut(&Transmission) -> Judged) {
+    pub(crate) fn judge(&mut self, mut is_lost: impl FnMut(&Transmission) -> Judged) {
         for entry in &mut self.sent {
             if entry.sacked || entry.lost {
                 continue;
@@ -226,7 +226,7 @@ impl Scoreboard {
     }
 
     /// Deems nothing lost any more: everything counts as on its way.
-    pub(super) fn nothing_is_lost(&mut self) {
+    pub(crate) fn nothing_is_lost(&mut self) {
         if self.lost_segments == 0 {
             return;
         }
@@ -238,7 +238,7 @@ impl Scoreboard {
     }
 
     /// Returns the lowest transmission that is deemed lost (RFC 6675, section 4, NextSeg, rule 1).
-    pub(super) fn first_lost(&self) -> Option<Span> {
+    pub(crate) fn first_lost(&self) -> Option<Span> {
         if self.lost_segments == 0 {
             return None;
         }
@@ -247,7 +247,7 @@ impl Scoreboard {
 
     /// Returns the lowest transmission below something SACKed that is neither SACKed nor lost and
     /// was not resent (RFC 6675, section 4, NextSeg, rule 3).
-    pub(super) fn first_doubtful(&self) -> Option<Span> {
+    pub(crate) fn first_doubtful(&self) -> Option<Span> {
         self.sent
             .iter()
             .take_while(|t| t.span.end <= self.highest_sacked)
@@ -256,17 +256,17 @@ impl Scoreboard {
     }
 
     /// Returns the highest transmission that is not SACKed.
-    pub(super) fn last_unsacked(&self) -> Option<Span> {
+    pub(crate) fn last_unsacked(&self) -> Option<Span> {
         self.sent.iter().rev().find(|t| !t.sacked).map(|t| t.span)
     }
 
     /// Returns the last transmission.
-    pub(super) fn last(&self) -> Option<Span> {
+    pub(crate) fn last(&self) -> Option<Span> {
         self.sent.back().map(|t| t.span)
     }
 
     /// Splits the last entry in two at `at`, if `at` lies within it.
-    pub(super) fn split_last(&mut self, at: Offset) {
+    pub(crate) fn split_last(&mut self, at: Offset) {
         let Some(last) = self.sent.back_mut() else {
             return;
         };
@@ -284,7 +284,7 @@ impl Scoreboard {
 
     /// RFC 2018, section 8: a peer that SACKed something and then does not acknowledge it has
     /// discarded it. If that seems so, none of its SACKs counts any more.
-    pub(super) fn mistrust_a_reneging_peer(&mut self) {
+    pub(crate) fn mistrust_a_reneging_peer(&mut self) {
         if !self.sent.front().is_some_and(|first| first.sacked) {
             return;
         }
@@ -302,7 +302,7 @@ impl Scoreboard {
 
 /// The judgement of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Judged {
+pub(crate) enum Judged {
     Lost,
     InFlight,
     /// Neither this transmission nor any above it is lost.

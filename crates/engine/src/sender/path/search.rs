@@ -5,10 +5,10 @@
 //! The conditions and numbers are Linux's (`tcp_mtu_probe`), which counts segments where this sender
 //! counts octets.
 
-use super::context::Context;
-use super::path::{LEAST_MSS, Path};
+use super::{LEAST_MSS, Path};
 use crate::extensions::PathMtuSearch;
 use crate::offset::{Offset, Span};
+use crate::sender::context::Context;
 use crate::time::{Duration, Instant};
 
 /// A range that is smaller than this, in octets, is not searched any further (Linux:
@@ -25,7 +25,7 @@ const FOLLOWERS: u64 = 4;
 
 /// The state of a search. Sizes are those of segments, in octets, options included.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PathSearch {
+pub(crate) struct PathSearch {
     rule: PathMtuSearch,
     /// The largest segment of this side.
     own: u32,
@@ -47,7 +47,7 @@ pub(super) struct PathSearch {
 }
 
 impl PathSearch {
-    pub(super) fn new(rule: PathMtuSearch, mss: u32) -> Self {
+    pub(crate) fn new(rule: PathMtuSearch, mss: u32) -> Self {
         Self {
             rule,
             own: mss,
@@ -63,7 +63,7 @@ impl PathSearch {
 
     /// Records that the path is known to take less than this side's largest segment, before anything
     /// is sent.
-    pub(super) fn path_is_known(&mut self) {
+    pub(crate) fn path_is_known(&mut self) {
         self.known = true;
     }
 
@@ -80,17 +80,17 @@ impl PathSearch {
 
     /// Returns whether probes are sent.
     #[inline]
-    pub(super) fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.active
     }
 
     /// Returns the size of segments without options that is tried when larger ones are lost, in octets.
-    pub(super) fn base_mss(&self) -> u32 {
+    pub(crate) fn base_mss(&self) -> u32 {
         self.rule.base_mss.max(LEAST_MSS)
     }
 
     /// Takes note of a black hole, because of which segments of `size` octets are tried.
-    pub(super) fn fell_to(&mut self, size: u32) {
+    pub(crate) fn fell_to(&mut self, size: u32) {
         self.active = true;
         self.low = self.low.min(size);
         self.probe = None;
@@ -98,7 +98,7 @@ impl PathSearch {
 
     /// Takes note of a router's report that the path takes at most `size` octets. Larger ones are not
     /// tried soon: not within five minutes (RFC 1191, section 6.3; RFC 8201, section 4).
-    pub(super) fn reported(&mut self, now: Instant, size: u32) {
+    pub(crate) fn reported(&mut self, now: Instant, size: u32) {
         if size < self.high {
             self.high = size;
             self.since = Some(now);
@@ -107,7 +107,7 @@ impl PathSearch {
     }
 
     /// Takes note that the time of a limit is over, without which segments were `size` octets large.
-    pub(super) fn limit_is_over(&mut self, size: u32) {
+    pub(crate) fn limit_is_over(&mut self, size: u32) {
         self.high = self.high.max(size.min(self.ceiling));
     }
 
@@ -132,19 +132,19 @@ impl PathSearch {
 
 /// What decides about a probe besides the variables of the sender, in octets.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Prospect {
+pub(crate) struct Prospect {
     /// Whether everything in flight is believed to arrive in order.
-    pub(super) in_order: bool,
+    pub(crate) in_order: bool,
     /// What the network is believed to carry.
-    pub(super) in_network: u64,
-    pub(super) cwnd: u64,
+    pub(crate) in_network: u64,
+    pub(crate) cwnd: u64,
     /// What the SACK blocks take in a segment that leaves now.
-    pub(super) sack_octets: u32,
+    pub(crate) sack_octets: u32,
 }
 
 /// What the search asks of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(crate) enum Wish {
     /// Nothing.
     Nothing,
     /// That nothing leaves while the window drains so that a probe fits ("Protocols MAY delay sending
@@ -157,7 +157,7 @@ pub(super) enum Wish {
 impl Path {
     /// Begins to search, if the rules say so, once it is known that the peer takes `theirs`. Returns
     /// the largest segment to begin with, if it is smaller than the present one.
-    pub(super) fn begin_search(&mut self, theirs: u32) -> Option<u32> {
+    pub(crate) fn begin_search(&mut self, theirs: u32) -> Option<u32> {
         let search = self.search.as_mut()?;
         let base = search.base_mss() + self.option_octets;
         let first = search.begin(theirs, base)?;
@@ -166,13 +166,13 @@ impl Path {
 
     /// Returns whether the search may ask something of a pass. Most searches never begin.
     #[inline]
-    pub(super) fn is_searched(&self) -> bool {
+    pub(crate) fn is_searched(&self) -> bool {
         self.search.as_ref().is_some_and(|search| search.is_on())
     }
 
     /// Returns whether a probe is due, and possible now.
     #[cold]
-    pub(super) fn consider_a_probe(&mut self, prospect: &Prospect, context: &Context<'_>) -> Wish {
+    pub(crate) fn consider_a_probe(&mut self, prospect: &Prospect, context: &Context<'_>) -> Wish {
         let (seq, current) = (context.seq, self.mss + self.option_octets);
         let Some(search) = &mut self.search else {
             return Wish::Nothing;
@@ -206,7 +206,7 @@ impl Path {
     }
 
     /// Records that a probe left with the data of `span`.
-    pub(super) fn probe_left(&mut self, span: Span) {
+    pub(crate) fn probe_left(&mut self, span: Span) {
         if let Some(search) = &mut self.search {
             search.probe = Some(span);
         }
@@ -216,7 +216,7 @@ impl Path {
     /// segments become as large (RFC 4821, section 7.6.1). Returns their new size, if so. The window
     /// has octets and stays.
     #[inline]
-    pub(super) fn judge_probe(&mut self, ack: Offset) -> Option<u64> {
+    pub(crate) fn judge_probe(&mut self, ack: Offset) -> Option<u64> {
         let search = self.search.as_mut()?;
         let probe = search.probe.filter(|probe| probe.end <= ack)?;
         search.probe = None;
@@ -230,7 +230,7 @@ impl Path {
     /// size. Such a loss is no sign of congestion, so the window stays (RFC 4821, section 7.6.2).
     /// `only_loss` is the start of the only lost segment. Without a scoreboard a loss behind the
     /// probe is not seen.
-    pub(super) fn probe_failed(&mut self, only_loss: Option<Offset>) -> Option<Span> {
+    pub(crate) fn probe_failed(&mut self, only_loss: Option<Offset>) -> Option<Span> {
         let search = self.search.as_mut()?;
         let probe = search
             .probe
@@ -244,7 +244,7 @@ impl Path {
     /// Takes note of a retransmission. If a probe is on its way, it will tell nothing: what was lost
     /// beside it, or instead of it, may be lost to congestion (RFC 4821, section 7.6.4), and its data
     /// may arrive in another segment.
-    pub(super) fn probe_is_inconclusive(&mut self) {
+    pub(crate) fn probe_is_inconclusive(&mut self) {
         if let Some(search) = &mut self.search {
             search.probe = None;
         }

@@ -7,13 +7,13 @@ use crate::time::{Duration, Instant};
 const SLOW_START: u128 = 200;
 const AVOIDANCE: u128 = 120;
 /// The most octets that the kernel hands over together (`sk_gso_max_size`).
-pub(super) const MOST_IN_A_BURST: u64 = 65_000;
+pub(crate) const MOST_IN_A_BURST: u64 = 65_000;
 /// The number of segments of a connection that leave before pacing begins.
 const UNPACED: u64 = 10;
 
 /// When the next burst may leave.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pacer {
+pub(crate) struct Pacer {
     /// `tcp_wstamp_ns`.
     next: Instant,
     /// Whether something is ready and waits for `next`.
@@ -26,18 +26,18 @@ pub(super) struct Pacer {
 
 /// A segment that is ready to leave.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Departure {
+pub(crate) struct Departure {
     /// Its octets of data.
-    pub(super) len: u32,
+    pub(crate) len: u32,
     /// The data segments that left before it.
-    pub(super) sent_before: u64,
+    pub(crate) sent_before: u64,
     /// The least number of segments that are handed over together.
-    pub(super) least_burst: u64,
+    pub(crate) least_burst: u64,
 }
 
 /// Returns the rate in octets per second that spreads `flight` octets over a round trip
 /// (`tcp_update_pacing_rate`). After round trips that took no time there is no limit.
-pub(super) fn rate(flight: u64, srtt: Duration, slow_start: bool) -> u64 {
+pub(crate) fn rate(flight: u64, srtt: Duration, slow_start: bool) -> u64 {
     if srtt == Duration::ZERO {
         return u64::MAX;
     }
@@ -51,13 +51,13 @@ pub(super) fn rate(flight: u64, srtt: Duration, slow_start: bool) -> u64 {
 
 impl Pacer {
     /// Begins a burst.
-    pub(super) fn begin_burst(&mut self) {
+    pub(crate) fn begin_burst(&mut self) {
         self.left = 0;
     }
 
     /// Returns whether a segment may leave now, in bursts of `burst` segments; if so, counts it as
     /// leaving.
-    pub(super) fn lets_leave(
+    pub(crate) fn lets_leave(
         &mut self,
         departure: &Departure,
         burst: usize,
@@ -89,12 +89,12 @@ impl Pacer {
     }
 
     /// Returns when what waits may leave.
-    pub(super) fn waits_until(&self) -> Option<Instant> {
+    pub(crate) fn waits_until(&self) -> Option<Instant> {
         self.waiting.then_some(self.next)
     }
 
     /// Clears the waiting mark.
-    pub(super) fn stop_waiting(&mut self) {
+    pub(crate) fn stop_waiting(&mut self) {
         self.waiting = false;
     }
 }

@@ -4,30 +4,30 @@ use crate::time::Instant;
 
 /// A limit that a router reported.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PathLimit {
+pub(crate) struct PathLimit {
     until: Instant,
     /// The largest segment without it, in octets, options included.
     mss: u32,
 }
 
 impl PathLimit {
-    pub(super) fn new(until: Instant, mss: u32) -> Self {
+    pub(crate) fn new(until: Instant, mss: u32) -> Self {
         Self { until, mss }
     }
 
     /// Bounds what returns after the limit.
-    pub(super) fn bound(&mut self, mss: u32) {
+    pub(crate) fn bound(&mut self, mss: u32) {
         self.mss = self.mss.min(mss);
     }
 
     /// Returns the largest segment without it, in octets, options included.
-    pub(super) fn mss(&self) -> u32 {
+    pub(crate) fn mss(&self) -> u32 {
         self.mss
     }
 
     /// Returns whether its time is over.
     #[inline]
-    pub(super) fn is_over(&self, now: Instant) -> bool {
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
         now >= self.until
     }
 }

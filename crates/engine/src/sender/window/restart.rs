@@ -1,13 +1,13 @@
 //! The first burst after an idle period: when the rule applies, and the flight that it spreads over
-//! a round trip. The rules are in [`super::congestion::restart`].
+//! a round trip. The rules are in [`crate::sender::congestion::restart`].
 
-use super::congestion::restart::{Idle, IdleRestart, Restarted};
-use super::context::Context;
+use crate::sender::congestion::restart::{Idle, IdleRestart, Restarted};
+use crate::sender::context::Context;
 use crate::time::{Duration, Instant};
 
 /// What an idle period is measured by, and what follows it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Restart {
+pub(crate) struct Restart {
     rule: IdleRestart,
     /// When a segment last left; means nothing before the first one.
     last_sent: Instant,
@@ -21,10 +21,10 @@ pub(super) struct Restart {
 
 /// The windows that the rule starts from, in octets.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Windows {
-    pub(super) cwnd: u64,
-    pub(super) ssthresh: u64,
-    pub(super) initial: u64,
+pub(crate) struct Windows {
+    pub(crate) cwnd: u64,
+    pub(crate) ssthresh: u64,
+    pub(crate) initial: u64,
 }
 
 /// A flight that is being spread over a round trip.
@@ -38,7 +38,7 @@ struct Pace {
 }
 
 impl Restart {
-    pub(super) fn new(rule: IdleRestart) -> Self {
+    pub(crate) fn new(rule: IdleRestart) -> Self {
         Self {
             rule,
             last_sent: Instant::ZERO,
@@ -50,36 +50,36 @@ impl Restart {
 
     /// Returns whether an idle period changes anything.
     #[inline]
-    pub(super) fn has_a_rule(&self) -> bool {
+    pub(crate) fn has_a_rule(&self) -> bool {
         self.rule != IdleRestart::None
     }
 
     /// Records that a segment left.
     #[inline]
-    pub(super) fn sent(&mut self, now: Instant) {
+    pub(crate) fn sent(&mut self, now: Instant) {
         self.last_sent = now;
     }
 
     /// Records that a segment arrived.
     #[inline]
-    pub(super) fn heard(&mut self, now: Instant) {
+    pub(crate) fn heard(&mut self, now: Instant) {
         self.last_heard = now;
     }
 
     /// Records that something was acknowledged, which ends a paced flight.
     #[inline]
-    pub(super) fn acked(&mut self, now: Instant) {
+    pub(crate) fn acked(&mut self, now: Instant) {
         self.last_acked = now;
         self.pace = None;
     }
 
     /// Ends a paced flight.
-    pub(super) fn end_paced_flight(&mut self) {
+    pub(crate) fn end_paced_flight(&mut self) {
         self.pace = None;
     }
 
     /// Returns what the rule decides by.
-    pub(super) fn idle(&self, window: &Windows, context: &Context<'_>) -> Idle {
+    pub(crate) fn idle(&self, window: &Windows, context: &Context<'_>) -> Idle {
         Idle {
             last_sent: self.last_sent,
             last_acked: self.last_acked,
@@ -96,7 +96,7 @@ impl Restart {
     }
 
     /// Applies the rule, unless a paced flight is under way. Returns what it changes.
-    pub(super) fn apply(&mut self, idle: &Idle) -> Option<Restarted> {
+    pub(crate) fn apply(&mut self, idle: &Idle) -> Option<Restarted> {
         if self.pace.is_some() {
             return None;
         }
@@ -113,7 +113,7 @@ impl Restart {
 
     /// Returns whether a paced flight lets a segment leave now; if so, the next one must wait.
     #[inline]
-    pub(super) fn lets_leave(&mut self, now: Instant) -> bool {
+    pub(crate) fn lets_leave(&mut self, now: Instant) -> bool {
         let Some(pace) = &mut self.pace else {
             return true;
         };
@@ -126,7 +126,7 @@ impl Restart {
 
     /// Returns when the segment that waits may leave.
     #[inline]
-    pub(super) fn waits_until(&self) -> Option<Instant> {
+    pub(crate) fn waits_until(&self) -> Option<Instant> {
         match &self.pace {
             Some(pace) if pace.waiting => Some(pace.next),
             _ => None,
@@ -134,7 +134,7 @@ impl Restart {
     }
 
     /// Clears the waiting mark; the next pass finds out whether anything waits.
-    pub(super) fn stop_waiting(&mut self) {
+    pub(crate) fn stop_waiting(&mut self) {
         if let Some(pace) = &mut self.pace {
             pace.waiting = false;
         }

@@ -1,12 +1,12 @@
 //! Losses found and repaired by acknowledgments alone: fast retransmit and fast recovery (RFC 5681,
 //! section 3.2, with RFC 6582's partial ACKs).
 
-use super::context::Context;
-use super::loss_view::{LossState, LossView};
-use super::path::Path;
 use super::resend::Resend;
-use super::window::CongestionWindow;
+use super::view::{LossState, LossView};
 use crate::offset::Offset;
+use crate::sender::context::Context;
+use crate::sender::path::Path;
+use crate::sender::window::CongestionWindow;
 use crate::time::Duration;
 
 /// The number of duplicate ACKs that means a loss.
@@ -14,7 +14,7 @@ const DUPLICATE_THRESHOLD: u32 = 3;
 
 /// The state of a recovery.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ByAcks {
+pub(crate) struct ByAcks {
     duplicates: u32,
     recovering: bool,
     /// SND.MAX when the last loss was detected. Duplicate ACKs up to there are caused by
@@ -28,18 +28,18 @@ pub(super) struct ByAcks {
 
 /// An acknowledgment of new data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Progress {
-    pub(super) ack: Offset,
+pub(crate) struct Progress {
+    pub(crate) ack: Offset,
     /// The octets that left the buffer.
-    pub(super) released: u64,
-    pub(super) round_trip: Option<Duration>,
+    pub(crate) released: u64,
+    pub(crate) round_trip: Option<Duration>,
     /// Whether it echoes a mark.
-    pub(super) echo: bool,
+    pub(crate) echo: bool,
 }
 
 impl ByAcks {
     /// Returns the state before anything was sent.
-    pub(super) fn new(limited_transmit: bool) -> Self {
+    pub(crate) fn new(limited_transmit: bool) -> Self {
         Self {
             duplicates: 0,
             recovering: false,
@@ -51,17 +51,17 @@ impl ByAcks {
 
     /// Returns the octets that limited transmit adds to the window (RFC 3042).
     #[inline]
-    pub(super) fn limited_transmit(&self) -> u64 {
+    pub(crate) fn limited_transmit(&self) -> u64 {
         self.limited_transmit
     }
 
     /// Returns whether nothing seems to be lost or out of order.
-    pub(super) fn is_quiet(&self) -> bool {
+    pub(crate) fn is_quiet(&self) -> bool {
         !self.recovering && self.duplicates == 0
     }
 
     /// Returns what is believed about the flight.
-    pub(super) fn view(&self, context: &Context<'_>) -> LossView {
+    pub(crate) fn view(&self, context: &Context<'_>) -> LossView {
         let octets = context.seq.outstanding();
         LossView {
             state: match (self.recovering, context.rtt.unanswered()) {
@@ -77,7 +77,7 @@ impl ByAcks {
 
     /// Handles an acknowledgment of new data.
     #[inline]
-    pub(super) fn on_progress(
+    pub(crate) fn on_progress(
         &mut self,
         progress: &Progress,
         window: &mut CongestionWindow,
@@ -112,7 +112,7 @@ impl ByAcks {
 
     /// Handles a duplicate ACK (RFC 5681, section 2). Returns whether it shows a loss, so that the
     /// first segment is sent again.
-    pub(super) fn on_duplicate(
+    pub(crate) fn on_duplicate(
         &mut self,
         window: &mut CongestionWindow,
         path: &mut Path,
@@ -155,7 +155,7 @@ impl ByAcks {
     }
 
     /// Handles the expiry of the retransmission timer, when `max` is SND.MAX.
-    pub(super) fn on_timeout(&mut self, max: Offset) {
+    pub(crate) fn on_timeout(&mut self, max: Offset) {
         *self = Self {
             recover: max,
             ..Self::new(self.transmits_early)

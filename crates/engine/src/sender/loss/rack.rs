@@ -17,7 +17,7 @@ const MIN_RTT_LIFE: Duration = Duration::from_secs(300);
 
 /// The variables of section 5.3.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rack {
+pub(crate) struct Rack {
     /// The number of the segment that was sent last among those delivered. The RFC keeps
     /// RACK.xmit_ts and RACK.end_seq and compares both (RACK_sent_after); a count of transmissions
     /// is exact.
@@ -59,17 +59,17 @@ impl Default for Rack {
 
 /// The state of the sender when losses are looked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Standing {
-    pub(super) now: Instant,
-    pub(super) srtt: Option<Duration>,
-    pub(super) in_recovery: bool,
+pub(crate) struct Standing {
+    pub(crate) now: Instant,
+    pub(crate) srtt: Option<Duration>,
+    pub(crate) in_recovery: bool,
 }
 
 impl Rack {
     /// Section 6.2, steps 1 to 3: takes in `segment`, which is newly acknowledged or SACKed.
     /// `echo_age` is how long ago the timestamp that the ACK echoes was sent, within a tick. A
     /// segment that ends below `fack` was overtaken.
-    pub(super) fn delivered(
+    pub(crate) fn delivered(
         &mut self,
         segment: &Transmission,
         now: Instant,
@@ -105,33 +105,33 @@ impl Rack {
     }
 
     /// Counts the reordering that the deliveries so far showed.
-    pub(super) fn count_reordering(&mut self) {
+    pub(crate) fn count_reordering(&mut self) {
         self.reorderings += u32::from(core::mem::take(&mut self.reordered_now));
     }
 
     /// Returns how often acknowledgments showed reordering.
-    pub(super) fn reorderings(&self) -> u32 {
+    pub(crate) fn reorderings(&self) -> u32 {
         self.reorderings
     }
 
     /// Returns RACK.min_RTT.
-    pub(super) fn min_rtt(&self) -> Option<Duration> {
+    pub(crate) fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt.map(|(least, _)| least)
     }
 
     /// Returns RACK.fack.
-    pub(super) fn fack(&self) -> Offset {
+    pub(crate) fn fack(&self) -> Offset {
         self.fack
     }
 
     /// Returns the farthest that a segment was overtaken, in octets.
-    pub(super) fn reordering(&self) -> u64 {
+    pub(crate) fn reordering(&self) -> u64 {
         self.reordering
     }
 
     /// Section 6.2, step 4: handles a DSACK. It says that a retransmission was not needed, so late
     /// segments get more time; once per round trip.
-    pub(super) fn duplicate_reported(&mut self, una: Offset, nxt: Offset) {
+    pub(crate) fn duplicate_reported(&mut self, una: Offset, nxt: Offset) {
         if self.dsack_round.is_some_and(|end| una >= end) {
             self.dsack_round = None;
         }
@@ -143,7 +143,7 @@ impl Rack {
     }
 
     /// Section 6.2, step 4: after sixteen recoveries without a DSACK, narrows the window again.
-    pub(super) fn recovery_ended(&mut self) {
+    pub(crate) fn recovery_ended(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         if self.reo_wnd_persist == 0 {
             self.reo_wnd_mult = 1;
@@ -163,7 +163,7 @@ impl Rack {
     }
 
     /// Section 6.2, step 5 (RACK_detect_loss). Returns when to check the suspected segments again.
-    pub(super) fn detect_loss(
+    pub(crate) fn detect_loss(
         &self,
         board: &mut Scoreboard,
         standing: &Standing,
@@ -190,7 +190,7 @@ impl Rack {
 
     /// Section 6.3: handles a timeout. What left recently may still arrive; the first segment is
     /// lost.
-    pub(super) fn timed_out(&self, board: &mut Scoreboard, una: Offset, standing: &Standing) {
+    pub(crate) fn timed_out(&self, board: &mut Scoreboard, una: Offset, standing: &Standing) {
         let patience = self.rtt + self.reo_wnd(board, standing);
         board.judge(|segment| {
             let overdue = segment.sent_at + patience <= standing.now;

@@ -24,7 +24,7 @@ const TRAIN_OCTETS: u64 = 4 * 65_536;
 
 /// The state of a slow start.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SlowStart {
+pub(crate) struct SlowStart {
     kind: SlowStartExit,
     /// The acknowledgment number that ends the round (windowEnd; `end_seq`).
     window_end: Offset,
@@ -45,21 +45,21 @@ pub(super) struct SlowStart {
 
 /// An ACK in slow start.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Heard {
-    pub(super) now: Instant,
-    pub(super) una: Offset,
-    pub(super) nxt: Offset,
-    pub(super) round_trip: Duration,
+pub(crate) struct Heard {
+    pub(crate) now: Instant,
+    pub(crate) una: Offset,
+    pub(crate) nxt: Offset,
+    pub(crate) round_trip: Duration,
     /// The window in segments.
-    pub(super) window: u64,
+    pub(crate) window: u64,
     /// The kernel's pacing rate, in octets per second.
-    pub(super) rate: u64,
-    pub(super) paced: bool,
+    pub(crate) rate: u64,
+    pub(crate) paced: bool,
 }
 
 /// The decision about slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Advice {
+pub(crate) enum Advice {
     Double,
     /// Continue with Conservative Slow Start.
     Slowly,
@@ -69,9 +69,9 @@ pub(super) enum Advice {
 impl SlowStart {
     /// The part of what was delivered by which Conservative Slow Start lets the window grow
     /// (section 4.2).
-    pub(super) const CSS_GROWTH_DIVISOR: u64 = 4;
+    pub(crate) const CSS_GROWTH_DIVISOR: u64 = 4;
 
-    pub(super) fn new(kind: SlowStartExit) -> Self {
+    pub(crate) fn new(kind: SlowStartExit) -> Self {
         Self {
             kind,
             window_end: Offset::FIRST,
@@ -88,12 +88,12 @@ impl SlowStart {
 
     /// Returns whether the rule is for the slow start with which a connection begins, and for no
     /// other.
-    pub(super) fn is_for_the_initial_one(&self) -> bool {
+    pub(crate) fn is_for_the_initial_one(&self) -> bool {
         self.kind == SlowStartExit::HystartPlusPlus
     }
 
     /// Begins anew after a timeout; `nxt` is SND.NXT.
-    pub(super) fn restart(&mut self, now: Instant, nxt: Offset) {
+    pub(crate) fn restart(&mut self, now: Instant, nxt: Offset) {
         *self = Self {
             window_end: nxt,
             round_start: now,
@@ -103,7 +103,7 @@ impl SlowStart {
     }
 
     /// Takes in an ACK. Returns how slow start goes on.
-    pub(super) fn on_ack(&mut self, heard: &Heard) -> Advice {
+    pub(crate) fn on_ack(&mut self, heard: &Heard) -> Advice {
         self.least = Some(
             self.least
                 .map_or(heard.round_trip, |least| least.min(heard.round_trip)),

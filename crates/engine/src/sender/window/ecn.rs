@@ -8,14 +8,14 @@ use crate::segment::Flags;
 /// The ECN flags of new data, and the offset up to which an echo belongs to a mark that has been
 /// answered.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ecn {
+pub(crate) struct Ecn {
     flags: Flags,
     answered: Offset,
 }
 
 impl Ecn {
     /// Returns the state after both SYNs, which agreed on ECN or did not.
-    pub(super) fn new(agreed: bool) -> Self {
+    pub(crate) fn new(agreed: bool) -> Self {
         Self {
             flags: Flags::NONE.with_if(agreed, Flags::ECT),
             // The ECE of a SYN reports no mark.
@@ -25,18 +25,18 @@ impl Ecn {
 
     /// Returns whether both sides agreed.
     #[inline]
-    pub(super) fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.flags != Flags::NONE
     }
 
     /// Returns ECT, and CWR on the first segment after a reduction. Retransmissions (section
     /// 6.1.5), window probes (section 6.1.6) and bare ACKs (section 6.1.4) have neither.
-    pub(super) fn of_new_data(&mut self) -> Flags {
+    pub(crate) fn of_new_data(&mut self) -> Flags {
         core::mem::replace(&mut self.flags, Flags::ECT)
     }
 
     /// Records that the window was reduced, for whatever reason: the peer must be told.
-    pub(super) fn reduced(&mut self, max: Offset) {
+    pub(crate) fn reduced(&mut self, max: Offset) {
         self.answered = max;
         if self.is_on() {
             self.flags = Flags::ECT.with(Flags::CWR);
@@ -45,13 +45,13 @@ impl Ecn {
 
     /// Returns whether an ACK with these flags echoes a mark.
     #[inline]
-    pub(super) fn heeds_echo(&self, flags: Flags) -> bool {
+    pub(crate) fn heeds_echo(&self, flags: Flags) -> bool {
         flags.has(Flags::ECE) && self.is_on()
     }
 
     /// Returns whether the mark that an ACK up to `una` reports has not been answered yet: "TCP
     /// should not react to congestion indications more than once every window of data".
-    pub(super) fn is_a_new_mark(&self, una: Offset) -> bool {
+    pub(crate) fn is_a_new_mark(&self, una: Offset) -> bool {
         una > self.answered
     }
 }

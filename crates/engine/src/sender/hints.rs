@@ -1,0 +1,13 @@
+//! What the socket layer and the device told.
+
+/// What the socket layer and the device told, as policies see it ([`super::Vars`]).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Hints {
+    pub(super) more_to_come: bool,
+    pub(super) nodelay: bool,
+    pub(super) corked: bool,
+    pub(super) reader_blocked: bool,
+    pub(super) writer_blocked: bool,
+    pub(super) writer_lacks_space: bool,
+    pub(super) device_busy: bool,
+}
