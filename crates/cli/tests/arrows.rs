@@ -1,10 +1,11 @@
-//! Checks the allowed arrows of ARCHITECTURE.md: which crate may name which, and which module of
-//! the engine may name which other. A crate or module that is not listed here fails, so that its
-//! arrows are considered when it is made. And in no crate may modules name each other in a circle.
+//! Checks the allowed arrows of ARCHITECTURE.md: which crate may name which. A crate that is not
+//! listed here fails, so that its arrows are considered when it is made. And in no crate may modules
+//! name each other in a circle. The arrows inside the engine are checked by its own tests
+//! (`crates/engine/tests/arrows.rs`).
 
-#[path = "arrows/circles.rs"]
+#[path = "../../engine/tests/arrows/circles.rs"]
 mod circles;
-#[path = "arrows/sources.rs"]
+#[path = "../../engine/tests/arrows/sources.rs"]
 mod sources;
 
 use std::collections::BTreeMap;
@@ -109,102 +110,6 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The engine's top-level modules and the modules each may name besides its own.
-const MODULES: &[(&str, &[&str])] = &[
-    ("time", &[]),
-    ("offset", &[]),
-    ("options", &["offset", "time"]),
-    ("extensions", &["time"]),
-    ("segment", &["offset", "options"]),
-    ("outbox", &["segment"]),
-    ("registry", &[]),
-    ("socket", &[]),
-    (
-        "sender",
-        &[
-            "extensions",
-            "offset",
-            "options",
-            "outbox",
-            "registry",
-            "segment",
-            "time",
-        ],
-    ),
-    (
-        "receiver",
-        &["offset", "options", "registry", "segment", "time"],
-    ),
-    (
-        "connection",
-        &[
-            "extensions",
-            "offset",
-            "options",
-            "outbox",
-            "receiver",
-            "segment",
-            "sender",
-            "socket",
-            "time",
-        ],
-    ),
-    (
-        "profile",
-        &[
-            "connection",
-            "extensions",
-            "receiver",
-            "registry",
-            "sender",
-            "socket",
-            "time",
-        ],
-    ),
-];
-
-/// Folders whose files are rules independent of each other. A rule may name the types beside it,
-/// these modules of the crate, and the files that serve all rules. `mod.rs` and `registry.rs` name
-/// the rules.
-struct Rules {
-    folder: &'static [&'static str],
-    of_the_crate: &'static [&'static str],
-    shared: &'static [&'static str],
-    /// Rules that extend another one: which, and the reason it is allowed.
-    builds_on: &'static [(&'static str, &'static str, &'static str)],
-}
-
-const RULES: &[Rules] = &[
-    Rules {
-        folder: &["sender", "send_policy"],
-        of_the_crate: &["offset", "registry", "time"],
-        shared: &["memory"],
-        builds_on: &[],
-    },
-    Rules {
-        folder: &["receiver", "ack_policy"],
-        of_the_crate: &["offset", "registry", "time"],
-        shared: &[],
-        builds_on: &[(
-            "inference",
-            "bytes_consumed",
-            "Tru64's inference acknowledges sooner than BSD's rule, never later (section 9)",
-        )],
-    },
-    Rules {
-        folder: &["socket", "copy_rule"],
-        of_the_crate: &[],
-        shared: &[],
-        builds_on: &[],
-    },
-    Rules {
-        folder: &["sender", "congestion"],
-        of_the_crate: &["registry", "time"],
-        shared: &[],
-        builds_on: &[],
-    },
-];
-
 /// The circles of modules that still exist: the crate, its modules, and the reason. Any other
 /// circle fails, and so does an entry that is no longer true.
 const CIRCLES: &[(&str, &[&str], &str)] = &[(
@@ -249,60 +154,6 @@ fn crates_name_only_what_they_may() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn modules_of_the_engine_name_only_what_they_may() {
-    let engine = Sources::of("engine");
-    let mut wrong = Vec::new();
-    for (module, source) in &engine.files {
-        for named in engine.named_by(module, source) {
-            if let Some(why) = forbids(module, &named) {
-                let (from, to) = (module.join("::"), named.join("::"));
-                wrong.push(format!("{from} -> {to}: {why}"));
-            }
-        }
-    }
-    wrong.sort();
-    wrong.dedup();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-/// The test above would be worthless if it found no arrows.
-#[test]
-fn the_arrows_are_seen() {
-    let engine = Sources::of("engine");
-    let sees = |from: &[&str], source: &str, to: &[&str]| {
-        let from = module(from);
-        let file = syn::parse_file(source).expect("Rust");
-        engine.named_by(&from, &file).contains(&module(to))
-    };
-    let dldet = ["sender", "send_policy", "dldet"];
-    assert!(sees(
-        &dldet,
-        "use super::{Offer, nagle::Nagle};",
-        &["sender", "send_policy", "nagle"]
-    ));
-    assert!(sees(
-        &dldet,
-        "fn f() { super::super::Sender::new(); }",
-        &["sender"]
-    ));
-    assert!(sees(
-        &["receiver"],
-        "type T = crate::sender::pass::Stamp;",
-        &["sender", "pass"]
-    ));
-    // Also through the folder's `pub use`.
-    assert!(sees(
-        &["receiver", "ack_policy", "linux"],
-        "use super::BytesConsumed;",
-        &["receiver", "ack_policy", "bytes_consumed"]
-    ));
-    let nagle = module(&["sender", "send_policy", "nagle"]);
-    assert!(forbids(&module(&dldet), &nagle).is_some());
-    let of_the_receiver = module(&["receiver"]);
-    assert!(forbids(&module(&["sender", "rtt"]), &of_the_receiver).is_some());
 }
 
 #[test]
@@ -403,47 +254,4 @@ fn crates() -> Vec<String> {
         .collect();
     names.sort();
     names
-}
-
-/// Returns why `from` may not name `to`, or `None` if it may.
-fn forbids(from: &Module, to: &Module) -> Option<String> {
-    if let Some(why) = RULES.iter().find_map(|rules| rules.forbid(from, to)) {
-        return Some(why);
-    }
-    let (Some(mine), Some(theirs)) = (from.first(), to.first()) else {
-        // The crate's root file may name every module; no module needs the root's short names.
-        let of_the_root = to.is_empty() && !from.is_empty();
-        return of_the_root.then(|| "name the module, not the crate's short name".into());
-    };
-    if mine == theirs {
-        return None;
-    }
-    let listed = MODULES.iter().find(|(name, _)| name == mine);
-    let Some((_, may)) = listed else {
-        return Some(format!("{mine} is not listed in {}", file!()));
-    };
-    let meet = "not among what it may name; sender and receiver meet in connection";
-    (!may.contains(&theirs.as_str())).then(|| meet.into())
-}
-
-impl Rules {
-    fn forbid(&self, from: &Module, to: &Module) -> Option<String> {
-        let folder = module(self.folder);
-        let rest = from.strip_prefix(folder.as_slice())?;
-        let [rule, ..] = rest else {
-            return None;
-        };
-        if rule == "registry" || *to == folder {
-            return None;
-        }
-        if let Some(sibling) = to.strip_prefix(folder.as_slice()) {
-            let named = sibling.first().map_or("", String::as_str);
-            let excused = |(who, whom, _): &(&str, &str, &str)| *who == rule && *whom == named;
-            let may = self.shared.contains(&named) || self.builds_on.iter().any(excused);
-            return (!may).then(|| "rules never name each other".into());
-        }
-        let of_the_crate = to.first().map_or("", String::as_str);
-        let may = self.of_the_crate.contains(&of_the_crate);
-        (!may).then(|| "a rule reads its view and nothing else".into())
-    }
 }

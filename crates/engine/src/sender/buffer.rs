@@ -4,8 +4,9 @@ mod push;
 
 use alloc::boxed::Box;
 
+use super::config::SenderConfig;
 use super::sequence::Sequence;
-use super::{Extensions, SenderConfig};
+use crate::extensions::Extensions;
 use crate::offset::Offset;
 use crate::segment::Segment;
 use push::{Bounds, Pushes};

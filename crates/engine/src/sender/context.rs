@@ -1,6 +1,6 @@
 //! What the parts of a sender read of each other and cannot change.
 
-use super::RttEstimator;
+use super::rtt::RttEstimator;
 use super::sequence::Sequence;
 use crate::time::Instant;
 

@@ -44,6 +44,7 @@ macro_rules! reach {
 
 mod acknowledgment;
 mod buffer;
+mod config;
 pub mod congestion;
 mod context;
 mod counters;
@@ -63,6 +64,7 @@ mod wakeup;
 mod window;
 
 pub(crate) use buffer::PieceOfWrite;
+pub use config::SenderConfig;
 pub use counters::Counters;
 pub use loss::{Acked, LossState, LossView};
 pub use pass::{Stamp, Syn};
@@ -74,7 +76,7 @@ use crate::extensions::Extensions;
 use crate::offset::Offset;
 use crate::time::{Duration, Instant};
 use buffer::SendBuffer;
-use congestion::{Congestion, restart::IdleRestart};
+use congestion::Congestion;
 use loss::{Loss, Resend};
 use path::Path;
 use send_policy::{Moment, SendPolicy, Vars};
@@ -82,32 +84,6 @@ use sequence::Sequence;
 use small_segment::SmallSegment;
 use timers::Timers;
 use window::CongestionWindow;
-
-/// The rules of a sender, in octets unless said otherwise.
-#[derive(Clone, Debug)]
-pub struct SenderConfig {
-    /// The largest segment to send; the peer's MSS option may lower it.
-    pub mss: u32,
-    /// The send buffer (`so_snd.sb_hiwat`).
-    pub buffer: u64,
-    /// The policy that decides about runts.
-    pub policy: SendPolicy,
-    /// Whether MORE applies whatever the policy (Mogul & Minshall's kernel, as its results show).
-    pub more_in_every_variant: bool,
-    /// MCLBYTES, which some policies look at.
-    pub cluster: u64,
-    /// The congestion control algorithm.
-    pub congestion: Congestion,
-    /// What an idle period does to the congestion window.
-    pub idle_restart: IdleRestart,
-    /// The congestion window after the handshake.
-    pub initial_cwnd: u64,
-    /// The initial `ssthresh`, which is also the bound of `cwnd` (fast recovery may exceed it while
-    /// it lasts, RFC 5681, section 3.2).
-    pub cwnd_cap: u64,
-    /// The bounds of the retransmission timeout.
-    pub rto: RtoRules,
-}
 
 /// The sending half of a connection.
 #[derive(Clone, Debug)]

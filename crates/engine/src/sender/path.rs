@@ -6,7 +6,8 @@ mod search;
 
 use alloc::boxed::Box;
 
-use super::{Extensions, SenderConfig};
+use super::config::SenderConfig;
+use crate::extensions::Extensions;
 use crate::time::{Duration, Instant};
 use limit::PathLimit;
 use search::PathSearch;

@@ -1,7 +1,7 @@
 //! The state that decides about small segments: the policy with its memory, what the socket layer
 //! told, and what is being held.
 
-use super::SenderConfig;
+use super::config::SenderConfig;
 use super::counters::Counters;
 use super::hints::Hints;
 use super::send_policy::{Because, Installed, Moment, Offer, Rule, SendPolicy, Vars, Verdict, Why};

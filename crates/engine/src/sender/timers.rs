@@ -1,6 +1,6 @@
 //! The sender's own timers: retransmission, persist, and what a scoreboard waits for.
 
-use super::RttEstimator;
+use super::rtt::RttEstimator;
 use crate::time::{Deadline, Duration, Instant};
 
 /// Probes of a closed window come no faster and no slower than this (4.4BSD: 5 s and 60 s;

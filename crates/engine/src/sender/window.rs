@@ -7,9 +7,10 @@ mod slow_start;
 
 use alloc::boxed::Box;
 
+use super::config::SenderConfig;
 use super::congestion::{Ack, Congestion, Control, Installed, Window};
 use super::context::Context;
-use super::{Extensions, SenderConfig};
+use crate::extensions::Extensions;
 use crate::time::{Duration, Instant};
 use pacing::{MOST_IN_A_BURST, Pacer, rate};
 use restart::{Restart, Windows};
