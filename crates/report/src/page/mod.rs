@@ -238,7 +238,7 @@ pub fn facts(parameters: &impl Serialize) -> Vec<(String, String)> {
     facts
 }
 
-const STYLE: &str = include_str!("page.css");
+const STYLE: &str = concat!(include_str!("page.css"), "\n", include_str!("chart.css"));
 /// In order of dependency: each script builds on those before it.
 const SCRIPT: &str = concat!(
     include_str!("view.js"),
