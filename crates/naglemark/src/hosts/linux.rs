@@ -8,7 +8,7 @@ use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_sim::WorldConfig;
 use tinygram_sim::costs::{ComesIn, HostCosts, SegmentCost};
 use tinygram_sim::medium::{ImpairmentRules, Medium, MediumKind, PointToPoint, Wire};
-use tinygram_sim::observer::Nobody;
+use tinygram_sim::observer::{Nobody, Observer};
 
 use super::{HostsKind, Scene, congestion, told, writes};
 use crate::backend::{Backend, Conditions, Error, NOMINAL_RATE, VirtualTime};
@@ -65,6 +65,12 @@ impl LinuxHosts {
             reorder: 0.0,
             duplicate: 0.0,
         }
+    }
+
+    /// Runs a trial with an observer; also returns the observer.
+    #[must_use]
+    pub fn watched<O: Observer>(&self, trial: &Trial, observer: O) -> (Taken, O) {
+        self.scene(trial).play(observer)
     }
 
     fn config(&self, profile: &Profile, send_buffer: u64) -> Config {
@@ -145,7 +151,7 @@ impl Backend for LinuxHosts {
 
 impl VirtualTime for LinuxHosts {
     fn simulate(&self, trial: &Trial) -> Result<Taken, Error> {
-        Ok(self.scene(trial).play(Nobody).0)
+        Ok(self.watched(trial, Nobody).0)
     }
 }
 

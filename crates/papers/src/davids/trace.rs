@@ -6,7 +6,7 @@ use tinygram_engine::sender::send_policy::{NAGLIM_DEFAULT, SendPolicy};
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::observer::SentFrames;
+use tinygram_sim::observer::{Observer, SentFrames};
 use tinygram_sim::workload::periodic::{Periodic, Writer};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
@@ -127,6 +127,12 @@ impl Parameters {
     /// Runs the trace.
     #[must_use]
     pub fn run(&self) -> Measured {
+        Measured::new(self.watched(SentFrames::default()).sent, *self)
+    }
+
+    /// Runs the trace with an observer, which it returns.
+    #[must_use]
+    pub fn watched<O: Observer>(&self, observer: O) -> O {
         let writer = Writer {
             socket: 0,
             len: self.write,
@@ -136,11 +142,11 @@ impl Parameters {
         };
         let client = vec![Periodic::Writer(writer)];
         let server = vec![Periodic::Reader { socket: 0 }];
-        let mut world = World::watched(wiring(), [client, server], SentFrames::default());
+        let mut world = World::watched(wiring(), [client, server], observer);
         world.connect(Opening::Established, self.ends());
         let ended = world.run(Instant::ZERO + LATE);
         assert_eq!(ended, Ended::Quiet, "everything is sent and acknowledged");
-        Measured::new(world.observer().sent.clone(), *self)
+        world.into_observer()
     }
 
     fn between_writes(&self) -> Duration {

@@ -6,7 +6,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::{ComesIn, HostCosts};
 use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::observer::SentFrames;
+use tinygram_sim::observer::{Observer, SentFrames};
 use tinygram_sim::workload::exchange::Exchange;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
@@ -82,16 +82,26 @@ impl WebTest {
     /// Runs the test.
     #[must_use]
     pub fn run(&self) -> Measured {
+        self.measured(&self.watched(SentFrames::default()))
+    }
+
+    /// Runs the test with an observer; returns the world at its end, whose last request is the last
+    /// measured one.
+    ///
+    /// # Panics
+    /// If a request is never answered: a bug in the engine.
+    #[must_use]
+    pub fn watched<O: Observer>(&self, observer: O) -> World<Exchange, O> {
         let writes = self.writes();
         let requests = WARM_UP + self.requests;
         let client = Exchange::asks(0, vec![REQUEST], writes.iter().sum(), requests);
         let server = Exchange::answers(0, writes, REQUEST);
         let programs = [vec![client], vec![server]];
-        let mut world = World::watched(self.wiring(), programs, SentFrames::default());
+        let mut world = World::watched(self.wiring(), programs, observer);
         world.connect(Opening::Established, self.ends());
         let ended = world.run(Instant::ZERO + LATE);
         assert_eq!(ended, Ended::Stopped, "every request is answered");
-        self.measured(&world)
+        world
     }
 
     /// Returns the server's writes of an answer.

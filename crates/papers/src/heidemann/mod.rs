@@ -4,6 +4,7 @@ mod hosts;
 mod problems;
 pub mod published;
 mod restart;
+pub mod retrieval;
 mod sizes;
 mod table_1;
 mod trace;

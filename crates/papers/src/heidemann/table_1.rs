@@ -6,7 +6,7 @@ use tinygram_sim::dice::{Dice, Purpose};
 
 use super::hosts::{self, Fixes, MSS, Over, PACE};
 use super::published::{Retrieval, TABLE_1};
-use super::transaction::Stall;
+use super::transaction::{Setting, Stall};
 use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
 use crate::value::{Tolerance, Value};
@@ -63,6 +63,12 @@ const LINES: [Line; 4] = [
         stalls: 0,
     },
 ];
+
+/// Returns how the page is fetched in a line of the table, from 0.
+pub(super) fn line(number: usize) -> (Over, Fixes) {
+    let line = &LINES[number];
+    (line.over, line.fixes)
+}
 
 /// A reproduced line.
 pub(super) struct Measured {
@@ -219,12 +225,13 @@ impl Line {
 }
 
 impl Measured {
-    fn mean(&self) -> f64 {
+    /// Returns the mean retrieval time, in ms.
+    pub(super) fn mean(&self) -> f64 {
         self.retrievals.iter().sum::<f64>() / self.retrievals.len() as f64
     }
 
     /// Returns the stalls per transaction of one document, or of all.
-    fn stalls_per_transaction(&self, document: Option<usize>) -> f64 {
+    pub(super) fn stalls_per_transaction(&self, document: Option<usize>) -> f64 {
         let stalls = self.stalls.iter();
         let wanted =
             stalls.filter(|stall| document.is_none_or(|document| document == stall.document));
@@ -235,18 +242,14 @@ impl Measured {
 /// Fetches the page a hundred times, after one fetch that does not count. A transaction affects the
 /// next one only through the time, which sets the state of the two hosts' clocks.
 pub(super) fn measure(over: Over, fixes: Fixes, seed: u64) -> Measured {
-    let mut dice = Dice::new(seed, Purpose::Phase);
-    let mut phase = || Duration::from_micros(dice.below(AckTimer::BSD_TICK.as_nanos() / 1000));
-    let phases = [phase(), phase()];
+    let phases = phases(seed);
     let mut since_boot = Duration::ZERO;
     let mut measured = Measured {
         retrievals: Vec::new(),
         stalls: Vec::new(),
     };
     for transaction in 0..=TRANSACTIONS {
-        let ticks = phases.map(|phase| first_tick(phase, since_boot));
-        let seed = seed.wrapping_mul(TRANSACTIONS).wrapping_add(transaction);
-        let done = hosts::setting(hosts::page(), over, fixes, PACE, ticks, seed).run();
+        let done = transaction_at(transaction, since_boot, phases, (over, fixes), seed).run();
         if transaction > 0 {
             measured.retrievals.push(hosts::millis(done.retrieval()));
             measured.stalls.extend(done.stalls(MSS));
@@ -254,6 +257,33 @@ pub(super) fn measure(over: Over, fixes: Fixes, seed: u64) -> Measured {
         since_boot += done.over.since(Instant::ZERO);
     }
     measured
+}
+
+/// Returns the first of those transactions, which is in step with the clocks, to be watched.
+pub(super) fn first_timed(over: Over, fixes: Fixes, seed: u64) -> Setting {
+    let phases = phases(seed);
+    let untimed = transaction_at(0, Duration::ZERO, phases, (over, fixes), seed).run();
+    let since_boot = untimed.over.since(Instant::ZERO);
+    transaction_at(1, since_boot, phases, (over, fixes), seed)
+}
+
+/// Returns the phases of the two hosts' ticks.
+fn phases(seed: u64) -> [Duration; 2] {
+    let mut dice = Dice::new(seed, Purpose::Phase);
+    let mut phase = || Duration::from_micros(dice.below(AckTimer::BSD_TICK.as_nanos() / 1000));
+    [phase(), phase()]
+}
+
+fn transaction_at(
+    number: u64,
+    since_boot: Duration,
+    phases: [Duration; 2],
+    (over, fixes): (Over, Fixes),
+    seed: u64,
+) -> Setting {
+    let ticks = phases.map(|phase| first_tick(phase, since_boot));
+    let seed = seed.wrapping_mul(TRANSACTIONS).wrapping_add(number);
+    hosts::setting(hosts::page(), over, fixes, PACE, ticks, seed)
 }
 
 /// Returns the first tick in a run that begins this long after ticks of this phase began.
