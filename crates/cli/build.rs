@@ -1,4 +1,8 @@
-//! Compiles the library that `tinygram run` loads into programs; the command contains it.
+//! Makes what the command contains: the library that `tinygram run` loads into programs, and the page that
+//! `tinygram page` writes.
+//!
+//! The page is WebAssembly, for which most toolchains have no target. So it is built before, by `page/build`, and
+//! only a build that is told of it by `TINYGRAM_PAGE` contains it; packages are built so.
 //!
 //! The same sources are also a plain dependency of the command (it shares the settings and the
 //! statistics page). There the hooks must not have the C library's names, because the command must
@@ -13,6 +17,7 @@ use std::{env, fs};
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    carry_page(&out);
     let carried = out.join("preload.so");
     let target = env::var("TARGET").expect("cargo sets TARGET");
     let sources = env::var_os("DEP_TINYGRAM_PRELOAD_SOURCES").expect("its build script says so");
@@ -33,6 +38,22 @@ fn main() {
         // On other platforms the command is built without the library, and `run` says so.
         fs::write(&carried, []).expect("OUT_DIR can be written");
     }
+}
+
+/// Copies the page that `TINYGRAM_PAGE` names; without one, the command carries an empty page, and says so.
+fn carry_page(out: &Path) {
+    println!("cargo::rerun-if-env-changed=TINYGRAM_PAGE");
+    let carried = out.join("tinygram.html");
+    let Some(named) = env::var_os("TINYGRAM_PAGE").filter(|it| !it.is_empty()) else {
+        fs::write(&carried, []).expect("OUT_DIR can be written");
+        return;
+    };
+    // Relative to the checkout, as whoever runs cargo there means it.
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let page = here.join("../..").join(named);
+    println!("cargo::rerun-if-changed={}", page.display());
+    fs::copy(&page, &carried)
+        .unwrap_or_else(|error| panic!("TINYGRAM_PAGE: copying {}: {error}", page.display()));
 }
 
 /// Writes the manifests of a workspace of two crates, and the outer build's lock file.

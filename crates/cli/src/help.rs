@@ -21,7 +21,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "policies",
         ],
     ),
-    ("Tools", &["link", "completions", "man", "help"]),
+    ("Tools", &["page", "link", "completions", "man", "help"]),
 ];
 
 /// Returns the program with its verbs listed in groups.

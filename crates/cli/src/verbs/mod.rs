@@ -8,6 +8,7 @@ mod guard;
 mod link;
 mod man;
 pub(crate) mod naglemark;
+mod page;
 pub(crate) mod policies;
 pub(crate) mod prevalence;
 mod ps;
@@ -50,6 +51,7 @@ pub(crate) enum Verb {
     Watch(watch::Args),
     Guard(guard::Args),
     Link(link::Args),
+    Page(page::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page, in roff
@@ -66,6 +68,7 @@ impl Verb {
             Self::Prevalence(args) => prevalence::run(&args),
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
+            Self::Page(args) => page::run(&args),
             Self::Link(args) => link::run(&args),
             Self::Ps(args) => ps::run(&args),
             Self::Watch(args) => watch::run(&args),
