@@ -1,12 +1,12 @@
 // Runs the module in Node, as worker.js does in a browser: node module.mjs MODULE < REQUESTS
 // A request is a line of JSON: {"names": [...], "paths": [...], "ask": ["json", ...]}. So is an answer:
-// {"unread": [...], "remarks": [...], "json": "...", ...}.
+// {"unread": [...], "remarks": [...], "json": "...", ...}. {"question": {...}} is a question of "Play".
 
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 
 const compiled = await WebAssembly.compile(readFileSync(process.argv[2]));
 
-function answer({ names, paths, ask, frames = 1000, stopAfter = Infinity }) {
+function answer({ question, names = [], paths = [], ask, frames = 1000, stopAfter = Infinity }) {
   const files = paths.map((path) => openSync(path));
   let module = null;
   let parts = [];
@@ -28,6 +28,11 @@ function answer({ names, paths, ask, frames = 1000, stopAfter = Infinity }) {
     return Buffer.concat(parts);
   };
   module = new WebAssembly.Instance(compiled, { host }).exports;
+  if (question) {
+    let failed = 0;
+    const answer = written(() => (failed = module.play(put(JSON.stringify(question)))));
+    return failed ? { error: complaint } : JSON.parse(answer);
+  }
   module.begin();
   for (const name of names) module.file(put(name));
   module.start();
@@ -41,6 +46,11 @@ function answer({ names, paths, ask, frames = 1000, stopAfter = Infinity }) {
     json: () => written(() => module.json()).toString(),
     csv: () => written(() => module.csv()).toString(),
     html: () => written(() => module.html(put("Made here."))).toString(),
+    // Of the first stall: "frame" says which.
+    story: () => {
+      const [stall] = outcome.stalls;
+      return stall ? { frame: stall.frame, told: written(() => module.story(stall.capture, stall.frame)).toString() } : null;
+    },
     annotated: () => written(() => module.annotated()).toString("base64"),
   };
   const asked = Object.fromEntries(ask.map((what) => [what, documents[what]()]));

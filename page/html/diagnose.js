@@ -1,16 +1,5 @@
 // From dropped files to the report on the screen. The work is done by worker.js.
 
-const find = (selector) => document.querySelector(selector);
-const octets = (id) => Uint8Array.from(atob(find(id).textContent.trim()), (c) => c.charCodeAt(0));
-
-async function unpacked(id) {
-  const packed = new Blob([octets(id)]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(packed).arrayBuffer();
-}
-
-const compiled = unpacked("#module").then((bytes) => WebAssembly.compile(bytes));
-const workerSource = URL.createObjectURL(new Blob([find("#worker").textContent], { type: "text/javascript" }));
-
 const view = find("#diagnose");
 const parts = { door: find(".door"), below: find(".below"), reading: find(".reading"), report: find(".report") };
 let worker = null;
@@ -74,7 +63,7 @@ const HEARD = {
     said.hidden = sentences.length === 0;
     said.textContent = sentences[0] ?? "";
   },
-  done({ page, captures, unread, remarks, sentences, outcome }, name) {
+  done({ page, captures, unread, remarks, sentences, outcome, stalls }, name) {
     shown = { name, page };
     find("#report-name").textContent = name;
     const notices = [...unread, ...remarks.map((said) => said.replace(/^tinygram: /, ""))];
@@ -88,6 +77,7 @@ const HEARD = {
     for (const button of document.querySelectorAll("[data-save]")) {
       button.hidden = captures === 0 || (button.dataset.save === "annotated" && captures !== 1);
     }
+    offerStories(stalls);
     show("report");
     document.title = `${name} - tinygram`;
     find("#reading-status").textContent = sentences[0] ?? outcome;
@@ -97,6 +87,14 @@ const HEARD = {
     const kinds = { json: ".json", csv: ".csv", annotated: ".annotated.pcapng" };
     save(blob, kinds[what]);
   },
+  explained({ story }) {
+    const [, ...lines] = story.trim().split("\n");
+    find("#story").replaceChildren(...lines.map((line) => {
+      const item = document.createElement("li");
+      item.textContent = line.trim();
+      return item;
+    }));
+  },
   unsaved({ why }) {
     notice(`That could not be written: ${why}.`);
   },
@@ -104,11 +102,28 @@ const HEARD = {
     show("report");
     find("#report").hidden = true;
     find("#report-name").textContent = "";
+    offerStories([]);
     find("#notices").replaceChildren();
     for (const button of document.querySelectorAll("[data-save]")) button.hidden = true;
     notice(`tinygram itself failed here, which is a bug worth reporting: ${why}`);
   },
 };
+
+/** Stalls whose story can be told; a story needs another reading of the capture. */
+function offerStories(stalls) {
+  const [explain, which] = [find("#explain"), find("#explain-which")];
+  explain.hidden = stalls.length === 0;
+  explain.open = false;
+  find("#story").replaceChildren();
+  which.replaceChildren(...stalls.map(({ title, frame }, at) => new Option(`${title}, frame ${number(frame)}`, at)));
+  which.closest("label").hidden = stalls.length < 2;
+  const tell = () => {
+    const { capture, frame } = stalls[Number(which.value)];
+    worker.postMessage({ is: "explain", capture, frame });
+  };
+  which.onchange = tell;
+  explain.ontoggle = () => explain.open && find("#story").childElementCount === 0 && tell();
+}
 
 function notice(said) {
   const item = document.createElement("li");

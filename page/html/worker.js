@@ -111,6 +111,20 @@ async function diagnose(given) {
   postMessage({ is: "done", page, ...outcome });
 }
 
+/** Answers a question of "Play". After a panic the next question gets a fresh instance. */
+async function play(given) {
+  try {
+    module ??= (await WebAssembly.instantiate(given.module, { host })).exports;
+    parts = [];
+    const failed = module.play(put(given.question));
+    if (failed) throw new Error(complaint);
+    postMessage({ is: "answer", answer: JSON.parse(new TextDecoder().decode(parts[0])) });
+  } catch (error) {
+    if (error instanceof WebAssembly.RuntimeError) module = null;
+    postMessage({ is: "answer", error: complaint || String(error) });
+  }
+}
+
 const DOCUMENTS = {
   json: ["application/json", () => module.json()],
   csv: ["text/csv", () => module.csv()],
@@ -121,8 +135,12 @@ addEventListener("message", async ({ data }) => {
   try {
     complaint = "";
     if (data.is === "diagnose") await diagnose(data);
+    else if (data.is === "play") await play(data);
     else if (data.is === "stop") isStopped = true;
-    else if (data.is === "save") {
+    else if (data.is === "explain") {
+      const story = await written(() => module.story(data.capture, data.frame)).text();
+      postMessage({ is: "explained", story: complaint || story });
+    } else if (data.is === "save") {
       const [type, ask] = DOCUMENTS[data.what];
       const blob = written(ask).slice(0, undefined, type);
       if (complaint) postMessage({ is: "unsaved", why: complaint });

@@ -3,13 +3,14 @@
 //! The interface is small enough to be written by hand. Numbers go both ways. Text goes to the module
 //! through the [`room`], and everything that the module gives is handed out piece by piece through
 //! [`host::write`]. The page's worker calls [`begin`], [`file`] for each file, [`start`], [`step`] until it
-//! returns 0, and then asks for documents.
+//! returns 0, and then asks for documents. The workers of "Play" call [`play`] alone.
 //!
 //! A file is read in slices that the page hands over when they are asked for ([`host::read`]). No more
 //! than a slice of each file is in memory.
 
 mod given;
 mod host;
+mod play;
 mod session;
 
 use std::cell::RefCell;
@@ -117,4 +118,38 @@ pub extern "C" fn annotated() -> u32 {
             1
         }
     })
+}
+
+/// Reads a capture again and writes the story of one of its frames. Returns 0 if that succeeded.
+#[unsafe(no_mangle)]
+pub extern "C" fn story(capture: u32, frame: f64) -> u32 {
+    // A capture has fewer frames than 2^53, so the number is exact.
+    with(
+        |session| match session.story(capture as usize, frame as u64) {
+            Ok(told) => {
+                host::write(told.as_bytes());
+                0
+            }
+            Err(reason) => {
+                host::say(&reason);
+                1
+            }
+        },
+    )
+}
+
+/// Answers the question of "Play" that is in the room, as JSON. Returns 0 if that succeeded.
+#[unsafe(no_mangle)]
+pub extern "C" fn play(question_length: usize) -> u32 {
+    std::panic::set_hook(Box::new(|about| host::say(&about.to_string())));
+    match play::answer(&said(question_length)) {
+        Ok(answer) => {
+            host::write(answer.to_string().as_bytes());
+            0
+        }
+        Err(reason) => {
+            host::say(&reason);
+            1
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use tinygram_diagnose::Parameters;
 use tinygram_diagnosis::{
-    Capture, Diagnosis, Echo, Work, annotate, groups, html, json, outcome, streams, tables,
+    Capture, Diagnosis, Echo, Work, annotate, audit, groups, html, json, outcome, streams, tables,
 };
 use tinygram_tables::schemas;
 use tinygram_wire::capture::{CaptureError, Reader};
@@ -139,11 +139,59 @@ impl Session {
             "stalls": total.stalls,
             "frames": total.frames,
             "sentences": sentences,
+            "stalls": self.stalls(),
             "outcome": outcome(&self.diagnosis, true),
             "unread": self.unread,
             "remarks": self.remarks,
         })
         .to_string()
+    }
+
+    /// Returns a typical stall of each group: its capture, its held frame, and what it is.
+    fn stalls(&self) -> Vec<serde_json::Value> {
+        let groups = groups(&self.diagnosis);
+        let stalls = groups.iter().filter(|it| it.kind.is_stall());
+        let told = stalls.filter_map(|group| {
+            let captures = &self.diagnosis.captures;
+            let of = |it: &Capture| std::ptr::eq(it, group.capture);
+            let typical = group.typical();
+            Some(serde_json::json!({
+                "capture": captures.iter().position(of)?,
+                "frame": typical.frames.last()?.frame,
+                "title": format!("{} by the {}", group.kind.title(), typical.sender),
+            }))
+        });
+        told.collect()
+    }
+
+    /// Reads a capture again and returns the story of one of its frames, as `diagnose --explain` tells it.
+    ///
+    /// # Errors
+    /// If there is no such capture, or its file cannot be read any more.
+    pub(crate) fn story(&self, capture: usize, frame: u64) -> Result<String, String> {
+        let capture = self.diagnosis.captures.get(capture);
+        let capture = capture.ok_or("there is no such capture")?;
+        let frames = capture.report.summary.frames;
+        let mut work = Work::new(&Parameters {
+            explain: Some(frame),
+            ..Parameters::default()
+        });
+        for source in &capture.sources {
+            let octets = (source.open)().map_err(|error| format!("{}: {error}", source.name))?;
+            // Damage ends a file; it was reported at the first reading.
+            let Ok(mut reader) = Reader::new(octets) else {
+                continue;
+            };
+            while let Ok(Some(frame)) = reader.next_frame() {
+                if work.analyzer.frames() == frames {
+                    break;
+                }
+                work.analyzer.frame(&frame);
+            }
+        }
+        let mut told = Diagnosis::default();
+        told.add(work.done(std::slice::from_ref(&capture.name)));
+        Ok(audit::story(frame, &told))
     }
 
     /// Returns the page of the diagnosis.
