@@ -1,0 +1,366 @@
+"""Tests of the page in Chromium: what a person does with captures, and what cannot leave."""
+
+import base64
+import gzip
+import http.server
+import json
+import re
+import threading
+import time
+
+from ways import CORPUS, HOSTILE, captures, damaged, linked, same
+
+DROP = """
+(async (files) => {
+  const given = new DataTransfer();
+  for (const { name, octets } of files) {
+    given.items.add(new File([Uint8Array.from(atob(octets), (c) => c.charCodeAt(0))], name));
+  }
+  dispatchEvent(new DragEvent("drop", { dataTransfer: given, cancelable: true }));
+})
+"""
+STATE = """({
+  state: document.querySelector("#diagnose").dataset.state,
+  name: document.querySelector("#report-name").textContent,
+  notices: [...document.querySelectorAll("#notices li")].map((it) => it.textContent),
+  page: document.querySelector("#report").srcdoc,
+  shown: !document.querySelector("#report").hidden,
+  title: document.title,
+  elements: document.body.querySelectorAll("img, svg[onload], script[src]").length,
+})"""
+SAVED = """
+new Promise((done) => {
+  const click = HTMLAnchorElement.prototype.click;
+  HTMLAnchorElement.prototype.click = async function () {
+    HTMLAnchorElement.prototype.click = click;
+    const octets = new Uint8Array(await savedBlob.arrayBuffer());
+    let text = "";
+    for (let i = 0; i < octets.length; i += 8192) text += String.fromCharCode(...octets.subarray(i, i + 8192));
+    done({ name: this.download, octets: btoa(text) });
+  };
+  const make = URL.createObjectURL;
+  let savedBlob = null;
+  URL.createObjectURL = (blob) => {
+    savedBlob = blob;
+    URL.createObjectURL = make;
+    return make.call(URL, blob);
+  };
+  document.querySelector('[data-save="WHAT"]').click();
+})
+"""
+
+
+class Tab:
+    """The page in a browser."""
+
+    def __init__(self, browser, page, folder):
+        self.browser, self.page, self.folder, self.frame = browser, page, folder, None
+        browser.ask("Network.enable")
+        self.watch_all(True)
+
+    def watch_all(self, watched):
+        """Whether frames and workers wait until they are watched, too."""
+        self.browser.ask("Target.setAutoAttach", autoAttach=watched, waitForDebuggerOnStart=watched, flatten=True)
+
+    def attend(self):
+        """Watches the frames and workers that have come."""
+        own = self.browser.session
+        for event in [it for it in self.browser.events if it["method"] == "Target.attachedToTarget"]:
+            self.browser.events.remove(event)
+            self.browser.session = event["params"]["sessionId"]
+            if event["params"]["targetInfo"]["type"] == "iframe":
+                self.frame = self.browser.session
+            try:
+                for ask in ["Network.enable", "Runtime.enable", "Log.enable", "Runtime.runIfWaitingForDebugger"]:
+                    try:
+                        self.browser.ask(ask)
+                    except RuntimeError as error:
+                        # A worker has no log; one that has ended has no session.
+                        if "wasn't found" not in str(error) and "not found" not in str(error):
+                            raise
+            finally:
+                self.browser.session = own
+
+    def open(self, fragment=""):
+        self.browser.events.clear()
+        self.browser.ask("Page.navigate", url="about:blank")
+        self.browser.ask("Page.navigate", url=f"{self.page.resolve().as_uri()}{fragment}")
+        self.until("document.readyState === 'complete' && !!document.querySelector('#choose')")
+
+    def until(self, condition, seconds=60):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self.browser.evaluate(condition):
+                return
+            self.attend()
+            time.sleep(0.02)
+        raise AssertionError(f"never: {condition}; complaints: {self.complaints()}")
+
+    def in_frame(self, expression):
+        """What an expression says inside the report's frame."""
+        own, self.browser.session = self.browser.session, self.frame or self.browser.session
+        try:
+            return self.browser.evaluate(expression)
+        finally:
+            self.browser.session = own
+
+    def choose(self, paths):
+        """Chooses files, as a person does by the dialog."""
+        tree = self.browser.ask("DOM.getDocument")
+        node = self.browser.ask("DOM.querySelector", nodeId=tree["root"]["nodeId"], selector="#files")["nodeId"]
+        self.browser.ask("DOM.setFileInputFiles", files=[str(it) for it in paths], nodeId=node)
+        return self.judged()
+
+    def drop(self, files):
+        given = [{"name": name, "octets": base64.b64encode(octets).decode()} for name, octets in files]
+        self.browser.evaluate(f"{DROP}({json.dumps(given)})")
+        return self.judged()
+
+    def judged(self):
+        self.until("document.querySelector('#diagnose').dataset.state === 'report'")
+        return self.browser.evaluate(STATE)
+
+    def again(self):
+        self.browser.evaluate("document.querySelector('#another').click()")
+
+    def saved(self, what):
+        got = self.browser.evaluate(SAVED.replace("WHAT", what))
+        return got["name"], base64.b64decode(got["octets"])
+
+    def requests(self):
+        """Every address that was asked for, besides the page itself and what it holds."""
+        self.attend()
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 200))")
+        asked = [it["params"]["request"]["url"] for it in self.browser.events if it["method"] == "Network.requestWillBeSent"]
+        own = (self.page.resolve().as_uri(), "blob:", "data:", "about:")
+        return [url for url in asked if not url.startswith(own)]
+
+    def complaints(self):
+        """What the browser said on its console, policy violations too."""
+        said = []
+        for event in self.browser.events:
+            if event["method"] == "Log.entryAdded":
+                said.append(event["params"]["entry"]["text"])
+            if event["method"] == "Runtime.exceptionThrown":
+                said.append(str(event["params"]["exceptionDetails"].get("exception", {}).get("description")))
+            if event["method"] == "Runtime.consoleAPICalled" and event["params"]["type"] in ("error", "warning"):
+                said.append(str(event["params"]["args"]))
+        return said
+
+
+def page_judges_every_capture_as_the_command_line_does(it):
+    """JSON as it is saved, and the report as it is shown, through the dialog for files."""
+    chosen = captures()
+    footer = re.compile(r"<footer>.*?</footer>", re.S)
+    it.tab.open()
+    for name, path in chosen:
+        link = linked(it.folder, path, name)
+        seen = it.tab.choose([link])
+        assert (seen["name"], seen["shown"], seen["notices"]) == (name, True, []), (name, seen["notices"])
+        _, out, _ = it.command_line.diagnose([name], "--json", "--html", "page.html")
+        saved_as, octets = it.tab.saved("json")
+        assert saved_as == re.sub(r"\.(gz|zst)$", "", name) + ".json", saved_as
+        same(octets, out, f"JSON of {name}")
+        same(footer.sub("", seen["page"]), footer.sub("", (it.folder / "page.html").read_text()), f"report of {name}")
+        it.tab.again()
+    assert it.tab.requests() == [], it.tab.requests()
+    assert it.tab.complaints() == [], it.tab.complaints()
+    return f"{len(chosen)} captures"
+
+
+def page_opens_its_sample(it):
+    it.tab.open()
+    it.tab.browser.evaluate("document.querySelector('#sample').click()")
+    seen = it.tab.judged()
+    assert seen["name"] == "wwr-among-clean.pcap.gz" and "write-write-read" in seen["page"], seen["name"]
+    name, octets = it.tab.saved("annotated")
+    assert name == "wwr-among-clean.pcap.annotated.pcapng" and b"tinygram finding 1" in octets, name
+    name, octets = it.tab.saved("csv")
+    assert name == "wwr-among-clean.pcap.csv" and octets.startswith(b"capture,connection,"), name
+    name, octets = it.tab.saved("html")
+    assert name == "wwr-among-clean.pcap.html" and octets.decode() == seen["page"], name
+
+
+def page_draws_the_report_inside(it):
+    """The report's own script runs in its frame: its charts are drawn, and no policy was violated."""
+    it.tab.open()
+    it.tab.browser.evaluate("document.querySelector('#sample').click()")
+    it.tab.judged()
+    end = time.monotonic() + 10
+    plots = 0
+    while time.monotonic() < end and plots < 2:
+        it.tab.browser.evaluate("new Promise((done) => setTimeout(done, 50))")
+        it.tab.attend()
+        plots = it.tab.in_frame("document.querySelectorAll('.plot .stage canvas').length")
+    assert plots >= 2, plots
+    drawn = """[...document.querySelectorAll('.stage canvas')].filter((it) => {
+        const { data } = it.getContext('2d').getImageData(0, 0, it.width, it.height);
+        return data.some((octet) => octet > 0);
+    }).length"""
+    assert it.tab.in_frame(drawn) == plots
+    assert it.tab.in_frame("getComputedStyle(document.querySelector('.verdict')).borderLeftStyle") == "solid"
+    assert it.tab.complaints() == [], it.tab.complaints()
+
+
+def page_says_of_damage_what_the_command_line_says(it):
+    made = damaged(it.folder)
+    it.tab.open()
+    for name, path in made:
+        seen = it.tab.choose([path])
+        code, _, said = it.command_line.diagnose([name], "--json")
+        said = [line.removeprefix("tinygram: ") + "." for line in said.splitlines()]
+        assert seen["notices"] == said, (name, seen["notices"], said)
+        assert seen["shown"] == (code != 2), (name, code)
+        it.tab.again()
+    return f"{len(made)} damaged captures"
+
+
+def page_takes_hostile_names_as_names(it):
+    octets = (CORPUS / "wwr-client.pcap").read_bytes()
+    it.tab.open()
+    for name in HOSTILE:
+        seen = it.tab.drop([(name, octets)])
+        assert seen["name"] == name and seen["title"] == f"{name} - tinygram", seen["title"]
+        assert seen["elements"] == 0, (name, seen["elements"])
+        assert "hacked'</script>" not in seen["page"] and "<img src=x" not in seen["page"], name
+        saved_as, _ = it.tab.saved("json")
+        assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*\.json", saved_as), saved_as
+        it.tab.again()
+        seen = it.tab.drop([(name, b"no capture")])
+        assert seen["notices"][0].startswith(name), seen["notices"]
+        assert seen["elements"] == 0, name
+        it.tab.again()
+    it.tab.browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+    assert it.tab.browser.evaluate("document.title") == "tinygram"
+    assert it.tab.requests() == [] and it.tab.complaints() == [], it.tab.complaints()
+    return f"{len(HOSTILE)} names"
+
+
+def page_cannot_send(it):
+    """Each way out is tried from inside the page and from its worker; a server would hear of it."""
+    heard = []
+
+    class Ear(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            heard.append(self.path)
+            self.send_response(204)
+            self.end_headers()
+
+        do_POST = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ear)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    ways = f"""
+    (async () => {{
+      const url = {json.dumps(url)};
+      await fetch(url + "/fetch", {{ mode: "no-cors" }}).catch(() => 0);
+      try {{ navigator.sendBeacon(url + "/beacon", "x"); }} catch {{}}
+      try {{ new WebSocket(url.replace("http", "ws") + "/socket"); }} catch {{}}
+      try {{ new EventSource(url + "/events"); }} catch {{}}
+      const image = new Image();
+      image.src = url + "/image";
+      for (const [tag, of] of [["script", "src"], ["iframe", "src"], ["video", "src"], ["object", "data"], ["embed", "src"]]) {{
+        const made = document.createElement(tag);
+        made[of] = `${{url}}/${{tag}}`;
+        document.body.append(made);
+      }}
+      const link = document.createElement("link");
+      link.rel = "stylesheet";
+      link.href = url + "/style";
+      document.head.append(link);
+      const form = document.createElement("form");
+      form.action = url + "/form";
+      form.method = "post";
+      form.target = "_blank";
+      document.body.append(form);
+      form.submit();
+      const source = `fetch("${{url}}/worker", {{ mode: "no-cors" }}).catch(() => 0)`;
+      new Worker(URL.createObjectURL(new Blob([source], {{ type: "text/javascript" }})));
+      await new Promise((done) => setTimeout(done, 1000));
+    }})()"""
+    it.tab.watch_all(False)
+    # That the ways are ways is shown by a page without a policy.
+    bare = it.folder / "bare.html"
+    bare.write_text("<!doctype html><title>bare</title><body>")
+    it.tab.browser.ask("Page.navigate", url=bare.as_uri())
+    it.tab.until("document.readyState === 'complete'")
+    it.tab.browser.evaluate(ways)
+    wanted = {"/fetch", "/image", "/script", "/worker", "/beacon"}
+    end = time.monotonic() + 30  # on a busy machine
+    while not wanted <= set(heard) and time.monotonic() < end:
+        time.sleep(0.1)
+    open_ways = sorted(set(heard))
+    assert wanted <= set(open_ways), open_ways
+    heard.clear()
+    it.tab.open()
+    it.tab.browser.evaluate(ways)
+    it.tab.watch_all(True)
+    server.shutdown()
+    assert heard == [], heard
+    return f"{len(open_ways)} ways out, all shut"
+
+
+def page_stops_at_the_button(it):
+    whole = (CORPUS / "flood-nodelay.pcap").read_bytes()
+    path = it.folder / "long.pcap"
+    with open(path, "wb") as out:
+        out.write(whole[:24])
+        for _ in range(4000):
+            out.write(whole[24:])
+    it.tab.open()
+    tree = it.tab.browser.ask("DOM.getDocument")
+    node = it.tab.browser.ask("DOM.querySelector", nodeId=tree["root"]["nodeId"], selector="#files")["nodeId"]
+    it.tab.browser.ask("DOM.setFileInputFiles", files=[str(path)], nodeId=node)
+    it.tab.until("document.querySelector('#reading-bar').value > 0")
+    it.tab.browser.evaluate("document.querySelector('#stop').click()")
+    seen = it.tab.judged()
+    assert len(seen["notices"]) == 1 and re.match(r"long\.pcap was stopped after frame \d+;", seen["notices"][0]), seen["notices"]
+    frames = int(re.search(r"frame (\d+)", seen["notices"][0]).group(1))
+    _, octets = it.tab.saved("json")
+    assert json.loads(octets)["summary"]["frames"] == frames
+    return f"stopped after {frames} frames"
+
+
+def page_fits_every_window(it):
+    """Nothing is wider than the window, and everything can be reached by the keyboard and has a name."""
+    for width in [360, 400, 768, 1280, 2560]:
+        it.tab.browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
+        for state in ["empty", "report", "#play", "#sender"]:
+            it.tab.open(state if state.startswith("#") else "")
+            if state == "#play":
+                it.tab.browser.evaluate("scrollTo(0, document.querySelector('#chapter-lengths').offsetTop)")
+                it.tab.until("document.querySelectorAll('#chapter-lengths svg.conversation .future').length === 2", 120)
+            if state == "report":
+                it.tab.browser.evaluate("document.querySelector('#sample').click()")
+                it.tab.judged()
+            beyond = it.tab.browser.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert beyond <= 0, (width, state, beyond)
+            nameless = it.tab.browser.evaluate(
+                "[...document.querySelectorAll('button, a, iframe, input, select, canvas')].filter((it) => it.checkVisibility() && "
+                "!it.closest('[aria-hidden]') && !it.ariaHidden && "
+                "!(it.textContent.trim() || it.title || it.ariaLabel || it.closest('label'))).map((it) => it.outerHTML)")
+            assert nameless == [], nameless
+    it.tab.browser.ask("Emulation.clearDeviceMetricsOverride")
+
+
+def page_links_only_to_its_own_views(it):
+    """A link that leads nowhere would show the first view again, as if nothing was clicked."""
+    chapter = "document.getElementById(to.replace('#play/', 'chapter-'))"
+    it.tab.open()
+    astray = it.tab.browser.evaluate(
+        "[...document.querySelectorAll('a[href]')].map((it) => it.getAttribute('href'))"
+        f".filter((to) => !(to.startsWith('#') && (document.getElementById(to.slice(1)) || {chapter})))")
+    assert astray == [], astray
+
+
+def page_is_small(it):
+    octets = it.page.read_bytes()
+    packed = len(gzip.compress(octets, 9))
+    assert packed <= 600_000, packed
+    assert not re.search(rb'(?:src|href)="(?!#|data:)', octets), "it names another file"
+    assert b' style="' not in octets
+    return f"{len(octets) // 1000} kB, {packed // 1000} kB in gzip"
