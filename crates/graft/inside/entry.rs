@@ -32,7 +32,7 @@ impl Call {
     pub(crate) fn make(&self) -> u64 {
         let arguments = [self.rdi, self.rsi, self.rdx, self.r10, self.r8, self.r9];
         // SAFETY: the program's own arguments, for the call that it asked for.
-        unsafe { crate::kernel::call(self.rax, arguments) }
+        unsafe { crate::kernel::call_of_go(self.rax, arguments) }
     }
 }
 
@@ -98,10 +98,12 @@ pub unsafe extern "C" fn graft_go_syscall() {
         "je 3f",
         "cmp rax, {fcntl}",
         "je 3f",
-        "cmp rax, {epoll_wait}",
+        "cmp rax, {clock_nanosleep}",
         "jb 4b",
         "cmp rax, {execveat}",
-        "ja 4b",
+        "jbe 3f",
+        "cmp rax, {io_uring_setup}",
+        "jne 4b",
         "3:",
         // Is there room on the goroutine's stack, whose low end is [R14]?
         "test r14, r14",
@@ -139,8 +141,9 @@ pub unsafe extern "C" fn graft_go_syscall() {
         low = const BELOW_64,
         prctl = const nr::PRCTL,
         fcntl = const nr::FCNTL,
-        epoll_wait = const nr::EPOLL_WAIT,
+        clock_nanosleep = const nr::CLOCK_NANOSLEEP,
         execveat = const nr::EXECVEAT,
+        io_uring_setup = const nr::IO_URING_SETUP,
         room = const ROOM,
         cells = sym graft_cells,
         on_call = sym on_call,
@@ -209,7 +212,7 @@ pub unsafe extern "C" fn graft_musl_syscall() {
         "2:",
         "cmp rax, {futex}",
         "je 3f",
-        "cmp rax, {epoll_wait}",
+        "cmp rax, {clock_nanosleep}",
         "jb 4b",
         "cmp rax, {execveat}",
         "ja 4b",
@@ -249,8 +252,63 @@ pub unsafe extern "C" fn graft_musl_syscall() {
         "ret",
         low = const BELOW_64 | 1 << nr::ACCEPT,
         futex = const nr::FUTEX,
-        epoll_wait = const nr::EPOLL_WAIT,
+        clock_nanosleep = const nr::CLOCK_NANOSLEEP,
         execveat = const nr::EXECVEAT,
+        cells = sym graft_cells,
+        on_call = sym on_c_call,
+    )
+}
+
+/// The stub for the places of glibc. A thunk for each has made the move that the jump replaced, so that the
+/// number is in RAX; R11 is the address of the SYSCALL that makes the call.
+///
+/// # Safety
+/// Only such thunks may jump here.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn graft_glibc_syscall() {
+    core::arch::naked_asm!(
+        // RCX is free, as SYSCALL changes it. A child has the shared memory, too, but not the descriptors.
+        "mov rcx, [rip + {cells} + 40]",
+        "cmp dword ptr [rcx], 0",
+        "je 5f",
+        // Over the red zone: the caller may be a function that calls no other.
+        "sub rsp, 128",
+        "push r11",
+        "push rbx",
+        "mov rbx, fs:[0]",
+        "push rbx",
+        "push r9",
+        "push r8",
+        "push r10",
+        "push rdx",
+        "push rsi",
+        "push rdi",
+        "push rax",
+        "mov rdi, rsp",
+        "mov rsi, [rip + {cells}]",
+        "mov rbx, rsp",
+        "and rsp, -16",
+        "call {on_call}",
+        "mov rsp, rbx",
+        "mov ecx, eax",
+        "pop rax",
+        "pop rdi",
+        "pop rsi",
+        "pop rdx",
+        "pop r10",
+        "pop r8",
+        "pop r9",
+        "pop rbx",
+        "pop rbx",
+        "pop r11",
+        "add rsp, 128",
+        "test ecx, ecx",
+        "jz 5f",
+        // What follows the SYSCALL.
+        "add r11, 2",
+        "5:",
+        "jmp r11",
         cells = sym graft_cells,
         on_call = sym on_c_call,
     )
@@ -265,6 +323,7 @@ const BELOW_64: u64 = 1 << nr::READ
     | 1 << nr::WRITEV
     | 1 << nr::SELECT
     | 1 << nr::DUP2
+    | 1 << nr::PAUSE
     | 1 << nr::NANOSLEEP
     | 1 << nr::SENDFILE
     | 1 << nr::CONNECT
@@ -359,8 +418,12 @@ fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
         | nr::POLL
         | nr::PPOLL
         | nr::SELECT
+        | nr::PSELECT6
+        | nr::PAUSE
         | nr::NANOSLEEP
-        | nr::WAIT4 => {
+        | nr::CLOCK_NANOSLEEP
+        | nr::WAIT4
+        | nr::WAITID => {
             waits::before(caller);
             Next::Go
         }
@@ -385,6 +448,10 @@ fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
         nr::SETSOCKOPT | nr::GETSOCKOPT => sockets::option(caller, call),
         nr::EXECVE | nr::EXECVEAT => {
             waits::before_another_program(shared);
+            Next::Go
+        }
+        nr::IO_URING_SETUP => {
+            writes::add(&shared.rings, 1);
             Next::Go
         }
         nr::SECCOMP => {

@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// `tinygraf` and the number of this layout, which changes with it.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"tngraft2");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"tngraft3");
 /// Descriptors from this number on are passed through.
 pub const SOCKETS: usize = 1 << 16;
 /// The most threads (Go's Ms, or C's threads) that hold anything; others pass everything through.
@@ -54,6 +54,8 @@ pub struct Shared {
     pub counts: Counts,
     /// Other programs that the process executed, or its children did.
     pub executed: AtomicU64,
+    /// Rings of io_uring that the process made, whose writes pass by.
+    pub rings: AtomicU64,
     /// Connections that found no free place among the remote addresses.
     pub unlisted: AtomicU64,
     /// The connections to touch; all, if the first filter is empty.

@@ -32,7 +32,7 @@ impl<'a> Caller<'a> {
             shared.inert.store(Inert::Registers as u32, Relaxed);
             return None;
         }
-        let thread = find(shared, word(ITS_M))?;
+        let thread = find(shared, word(ITS_M), is_thread_of_go)?;
         let caller = Self {
             shared,
             thread,
@@ -45,7 +45,7 @@ impl<'a> Caller<'a> {
     /// Returns who calls in a program in C, whose threads are its tasks; `None` if too many do.
     #[inline(always)]
     pub(crate) fn of_thread(pointer: u64, shared: &'a Shared) -> Option<Self> {
-        let thread = find(shared, pointer)?;
+        let thread = find(shared, pointer, |_| true)?;
         let caller = Self {
             shared,
             thread,
@@ -80,9 +80,10 @@ pub(crate) fn waits_of(shared: &Shared, task: u64) -> &AtomicU64 {
     unsafe { shared.waits.get_unchecked(index as usize) }
 }
 
-/// Returns the entry of the thread with that key.
+/// Returns the entry of the thread with that key. A new one must satisfy `is_right`, else everything passes
+/// through for good.
 #[inline(always)]
-fn find(shared: &Shared, key: u64) -> Option<&Thread> {
+fn find(shared: &Shared, key: u64, is_right: impl Fn(u64) -> bool) -> Option<&Thread> {
     let first = spread(key) >> (64 - THREADS.trailing_zeros());
     for step in 0..PLACES {
         let index = (first + step) as usize % THREADS;
@@ -93,6 +94,10 @@ fn find(shared: &Shared, key: u64) -> Option<&Thread> {
             return Some(thread);
         }
         if known == 0 {
+            if !is_right(key) {
+                shared.inert.store(Inert::Registers as u32, Relaxed);
+                return None;
+            }
             let claimed = thread.key.compare_exchange(0, key, SeqCst, SeqCst);
             if claimed.is_ok() {
                 // SAFETY: asks for a number.
@@ -105,6 +110,15 @@ fn find(shared: &Shared, key: u64) -> Option<&Thread> {
         }
     }
     None
+}
+
+/// Returns whether there is a Go `m` at this address: its first field is a `g` whose `m` it is.
+#[cold]
+#[inline(never)]
+fn is_thread_of_go(address: u64) -> bool {
+    let first = kernel::word_at(address);
+    let its = first.and_then(|first| kernel::word_at(first.wrapping_add(ITS_M)));
+    its == Some(address)
 }
 
 fn spread(key: u64) -> u64 {

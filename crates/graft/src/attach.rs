@@ -12,32 +12,44 @@ use crate::journal::{Journal, Record, boot, started};
 use crate::launch::{let_go_of_what_is_inherited, pidfd, pipe, reap};
 use crate::layout::Shared;
 use crate::object::Object;
-use crate::plant::{self, Failed, JUMP, Planted};
-use crate::program::{Program, Shape};
+use crate::plant::{self, Failed, Planted};
+use crate::program::Program;
 use crate::shared::Settings;
 use crate::threads::Threads;
+use crate::tracee::number_in_proc;
+use crate::verify::{self, Verified};
 use crate::watchdog::Watchdog;
 
 /// What was done to a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
     /// The longest that its threads stood still.
     pub stood_still: Duration,
+    /// What was seen of its calls, if that was asked for.
+    pub verified: Option<Verified>,
+}
+
+/// What is put into a process.
+#[derive(Clone, Copy, Debug)]
+pub struct Attachment<'a> {
+    /// The process's own file.
+    pub program: &'a Program,
+    /// The file's checksum.
+    pub build: u32,
+    /// The code.
+    pub object: &'a Object,
+    /// The rules.
+    pub settings: &'a Settings,
+    /// Whether the calls of the first second are compared with the places that are known.
+    pub is_verified: bool,
 }
 
 /// Puts the rule into a running process, and leaves a process of our own, the *keeper*, as its
-/// watchdog. `program` and `build` are the process's own file and its checksum.
+/// watchdog.
 ///
 /// # Errors
 /// [`Failed`] if nothing was put into it.
-pub fn attach(
-    pid: u32,
-    program: &Program,
-    build: u32,
-    object: &Object,
-    settings: &Settings,
-    journal: &Journal,
-) -> Result<Attached, Failed> {
+pub fn attach(pid: u32, what: Attachment<'_>, journal: &Journal) -> Result<Attached, Failed> {
     let kernel = |doing| move |error| Failed::Kernel { doing, error };
     fit(pid)?;
     let (mut told, mut tell) = pipe()
@@ -51,15 +63,9 @@ pub fn attach(
             // Twice, so that the keeper is nobody's child, and in a session of its own.
             // SAFETY: no memory is touched.
             if unsafe { libc::setsid() } < 0 || unsafe { libc::fork() } == 0 {
-                let put = put(pid, program, build, object, settings, journal);
-                let said = match &put {
-                    Ok((attached, ..)) => format!("{DONE}{}", attached.stood_still.as_nanos()),
-                    Err(error) => error.to_string(),
-                };
-                let _ = tell.write_all(said.as_bytes());
-                drop(tell);
-                if let Ok((_, planted, process)) = put {
-                    keep(pid, &planted, &process, settings, journal);
+                match put(pid, what, journal) {
+                    Ok(held) => keep(pid, &held, what, journal, tell),
+                    Err(error) => drop(tell.write_all(error.to_string().as_bytes())),
                 }
             }
             // SAFETY: ends this process without the parent's exit handlers.
@@ -71,46 +77,80 @@ pub fn attach(
             let mut said = String::new();
             told.read_to_string(&mut said)
                 .map_err(kernel("hearing from the keeper"))?;
-            let stood_still = said.strip_prefix(DONE).and_then(|text| text.parse().ok());
-            stood_still.map_or_else(
-                || Err(kernel("the keeper")(io::Error::other(said.clone()))),
-                |nanoseconds| {
-                    Ok(Attached {
-                        stood_still: Duration::from_nanos(nanoseconds),
-                    })
-                },
-            )
+            heard(&said).ok_or_else(|| kernel("the keeper")(io::Error::other(said)))
         }
     }
 }
 
+/// Reads what the keeper says when all is well.
+fn heard(said: &str) -> Option<Attached> {
+    let (stood_still, verified) = said.strip_prefix(DONE)?.split_once('\n')?;
+    Some(Attached {
+        stood_still: Duration::from_nanos(stood_still.parse().ok()?),
+        verified: Verified::decode(verified),
+    })
+}
+
+/// A process with the rule in it.
+struct Held {
+    process: OwnedFd,
+    planted: Planted,
+    bias: u64,
+    stood_still: Duration,
+}
+
 /// The keeper's life, once the rule is in the process.
-fn keep(pid: u32, planted: &Planted, process: &OwnedFd, settings: &Settings, journal: &Journal) {
+fn keep(pid: u32, held: &Held, what: Attachment<'_>, journal: &Journal, mut tell: fs::File) {
     let_go_of_what_is_inherited();
     // SAFETY: standard error becomes what standard output is: nothing. Nobody waits for our words.
     unsafe { libc::dup2(1, 2) };
-    Watchdog::new(&planted.mapping, process, pid, settings.rules.watchdog_ns).run();
+    let Held {
+        process, planted, ..
+    } = held;
+    let bound_ns = what.settings.rules.watchdog_ns;
+    let watchdog = Watchdog::new(&planted.mapping, process, pid, bound_ns);
+    std::thread::scope(|scope| {
+        scope.spawn(|| watchdog.run());
+        let verified = what.is_verified.then(|| {
+            let threads = Threads::stop(pid as pid_t)?;
+            verify::verify(threads, planted, what.program, held.bias, process)
+        });
+        let verified = match verified {
+            Some(Ok(verified)) => verified.encode(),
+            // What was put in is in, whatever became of this.
+            Some(Err(_)) | None => String::new(),
+        };
+        let said = format!("{DONE}{}\n{verified}", held.stood_still.as_nanos());
+        let _ = tell.write_all(said.as_bytes());
+        drop(tell);
+    });
     if crate::watchdog::has_ended(process) {
         journal.forget(pid);
     }
 }
 
 /// Puts the rule into the process: first what changes nothing, then the record, then the jumps.
-fn put(
-    pid: u32,
-    program: &Program,
-    build: u32,
-    object: &Object,
-    settings: &Settings,
-    journal: &Journal,
-) -> Result<(Attached, Planted, OwnedFd), Failed> {
+fn put(pid: u32, what: Attachment<'_>, journal: &Journal) -> Result<Held, Failed> {
+    let Attachment {
+        program,
+        build,
+        object,
+        settings,
+        ..
+    } = what;
     let kernel = |doing| move |error| Failed::Kernel { doing, error };
     let process = pidfd(pid as pid_t).map_err(kernel("finding it"))?;
-    let threads = Threads::stop(pid as pid_t).map_err(kernel("stopping its threads"))?;
-    let tracee = threads.one().map_err(kernel("stopping its threads"))?;
     let bias = plant::bias(pid as pid_t, program)?;
+    let stop = || Threads::stop(pid as pid_t).map_err(kernel("stopping its threads"));
+    if !program.is_tried {
+        verify::check_registers(stop()?, program, bias)
+            .map_err(kernel("looking at its calls"))?
+            .map_err(Failed::Unfit)?;
+    }
+    let threads = stop()?;
+    let tracee = threads.one().map_err(kernel("stopping its threads"))?;
     let scratch = program.sites[0].address + bias;
-    let planted = plant::plant(&tracee, scratch, &process, program, object)?;
+    let planted = plant::plant(&tracee, scratch, &process, program, bias, object)?;
     let first = threads.go_on();
     planted.set_up(settings, pid as pid_t);
     let record = Record {
@@ -123,11 +163,13 @@ fn put(
         patches: planted.jumps.clone(),
     };
     journal.announce(&record)?;
-    match jump(pid, program, bias, &planted) {
-        Ok(second) => {
-            let stood_still = first.max(second);
-            Ok((Attached { stood_still }, planted, process))
-        }
+    match plant::jump_in(pid as pid_t, program, bias, &planted) {
+        Ok(second) => Ok(Held {
+            process,
+            planted,
+            bias,
+            stood_still: first.max(second),
+        }),
         Err(error) => {
             // What kept the threads from stopping may keep them from it again.
             for _ in 0..MOST_TRIES {
@@ -141,43 +183,15 @@ fn put(
     }
 }
 
-/// Writes the jumps, once no thread is in their octets; returns how long the threads stood still.
-fn jump(pid: u32, program: &Program, bias: u64, planted: &Planted) -> Result<Duration, Failed> {
-    let kernel = |doing| move |error| Failed::Kernel { doing, error };
-    let mut longest = Duration::ZERO;
-    for _ in 0..MOST_TRIES {
-        let threads = Threads::stop(pid as pid_t).map_err(kernel("stopping its threads"))?;
-        let mut is_free = true;
-        for site in &program.sites {
-            let inside = interior(site.shape, site.address + bias);
-            let free = threads.step_out_of(&inside);
-            is_free &= free.map_err(kernel("stepping out of the octets"))?;
-        }
-        if is_free {
-            let tracee = threads.one().map_err(kernel("stopping its threads"))?;
-            plant::write_jumps(&tracee, &planted.jumps)?;
-            return Ok(longest.max(threads.go_on()));
-        }
-        longest = longest.max(threads.go_on());
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    Err(Failed::Unfit(
-        "a thread of its does not leave the octets that are to be replaced",
-    ))
-}
-
-/// Returns the addresses at which no thread may be when the first octets of a place become a jump.
-fn interior(shape: Shape, address: u64) -> std::ops::Range<u64> {
-    match shape {
-        // Three octets, then the second instruction.
-        Shape::GoSyscall | Shape::MuslSyscall => address + 1..address + JUMP as u64,
-        // One instruction of five octets.
-        Shape::GoFutex => address + 1..address + 1,
-    }
-}
-
 /// Refuses processes that calls must not be made in, or that would not be covered.
 fn fit(pid: u32) -> Result<(), Failed> {
+    // SAFETY: no arguments, cannot fail.
+    let own = unsafe { libc::getpid() };
+    if number_in_proc().is_ok_and(|number| number != own) {
+        return Err(Failed::Unfit(
+            "/proc is that of another PID namespace, so its numbers mean other processes; mount it anew",
+        ));
+    }
     let status = fs::read_to_string(format!("/proc/{pid}/status"));
     let status = status.map_err(|error| Failed::Kernel {
         doing: "looking at it",
@@ -212,6 +226,6 @@ fn fit(pid: u32) -> Result<(), Failed> {
 
 /// What the keeper says first when all is well.
 const DONE: &str = "attached ";
-/// How often the threads are stopped until none is where it must not be.
+/// How often the octets are put back until the threads stop for it.
 const MOST_TRIES: u32 = 100;
 const _: () = assert!(size_of::<Shared>() < 64 << 20);

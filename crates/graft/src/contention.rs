@@ -20,12 +20,19 @@ impl Contention {
         let Some(now) = account(pid, tid) else {
             return false;
         };
+        // The numbers come from memory that the program can write, so there may be any number of them.
+        if self.0.len() >= MOST_THREADS {
+            self.0.clear();
+        }
         let last = self.0.insert(tid, now).unwrap_or_default();
         let waited = now.waited_ns.saturating_sub(last.waited_ns);
         let ran = now.ran_ns.saturating_sub(last.ran_ns);
         waited > (waited + ran) / 10
     }
 }
+
+/// More threads than a process can hold octets in ([`crate::layout::THREADS`]).
+const MOST_THREADS: usize = 4096;
 
 fn account(pid: u32, tid: u32) -> Option<Account> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/schedstat")).ok()?;

@@ -10,8 +10,8 @@ use libc::pid_t;
 use crate::journal::{Journal, Record};
 use crate::launch::pidfd;
 use crate::layout::{Inert, SOCKETS, Shared};
-use crate::plant::Failed;
-use crate::threads::Threads;
+use crate::plant::{Failed, moved_back};
+use crate::threads::{Place, Threads};
 use crate::tracee::Tracee;
 use crate::watchdog::flush;
 
@@ -95,13 +95,24 @@ fn leave(
     let code = record.code.0..record.code.0 + record.code.1;
     // A thread that was about to hold, in the program's own SYSCALL.
     let sites: Vec<u64> = record.patches.iter().map(|patch| patch.address).collect();
+    let is_near_a_site = |rip: u64| sites.iter().any(|site| rip.wrapping_sub(*site) < 0x40);
     let is_holding = |registers: &libc::user_regs_struct| {
-        let near = |site: &u64| registers.rip.wrapping_sub(*site) < 0x40;
         registers.rax == libc::SYS_sendto as u64
             && registers.r10 & libc::MSG_MORE as u64 != 0
-            && sites.iter().any(near)
+            && is_near_a_site(registers.rip)
     };
-    if threads.any_in(&code, is_holding)? {
+    // The code has some of its calls made by the program's own SYSCALL, which returns to it.
+    let is_inside = |tracee: &Tracee, place: Place| {
+        let returns_to_code = || {
+            let mut there = [0; 8];
+            let read = tracee.read(place.rsp, &mut there);
+            read.is_ok() && code.contains(&u64::from_ne_bytes(there))
+        };
+        code.contains(&place.rip) || is_near_a_site(place.rip) && returns_to_code()
+    };
+    let back: Vec<_> = record.patches.iter().flat_map(moved_back).collect();
+    threads.go_on_elsewhere(&back)?;
+    if threads.any_in(is_inside, is_holding)? {
         return Ok(false);
     }
     flush_all(tracee, record, process);

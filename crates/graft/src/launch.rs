@@ -14,29 +14,52 @@ use libc::pid_t;
 
 use crate::layout::Shared;
 use crate::object::Object;
-use crate::plant::{self, Failed};
+use crate::plant::{self, Failed, Planted};
 use crate::program::Program;
-use crate::shared::{Mapping, Settings};
-use crate::tracee::{Stop, Tracee};
+use crate::shared::Settings;
+use crate::threads::Threads;
+use crate::tracee::{Stop, Tracee, number_in_proc};
+use crate::verify::{self, Verified};
 use crate::watchdog::Watchdog;
 
+/// What is put into a program when it starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a> {
+    /// The program's file.
+    pub program: &'a Program,
+    /// The code.
+    pub object: &'a Object,
+    /// The rules.
+    pub settings: &'a Settings,
+    /// Whether the calls of the first second are compared with the places that are known.
+    pub is_verified: bool,
+}
+
+/// Who is told of a program that was started, in the keeper. Only descriptors that the program does not
+/// inherit are open then.
+pub trait Listener {
+    /// The first second is over, in which the program's calls were looked at; `pid` is its number in `/proc`.
+    fn verified(&mut self, verified: &Verified, pid: u32);
+    /// It has ended: what was counted, and the process.
+    fn ended(&mut self, shared: &Shared, process: &OwnedFd);
+}
+
+/// A process that becomes the program.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    pid: pid_t,
+    /// Its number in `/proc`.
+    in_proc: pid_t,
+}
+
 /// Becomes the program, with the rule in it; returns only why it could not.
-///
-/// `ended` is called in the keeper when the program has ended, with what was counted and the
-/// process. Only descriptors that the program does not inherit are still open then.
 ///
 /// # Errors
 /// [`Failed`] if nothing could be put into it (then it was not started), or the kernel's error if the
 /// program cannot be executed.
-pub fn become_program(
-    mut command: Command,
-    program: &Program,
-    object: &Object,
-    settings: &Settings,
-    ended: impl FnOnce(&Shared, &OwnedFd),
-) -> Failed {
+pub fn become_program(mut command: Command, start: Start<'_>, listener: impl Listener) -> Failed {
     use std::os::unix::process::CommandExt;
-    match keeper(program, object, settings, ended) {
+    match keeper(start, listener) {
         Ok(()) => Failed::Kernel {
             doing: "executing it",
             error: command.exec(),
@@ -46,16 +69,14 @@ pub fn become_program(
 }
 
 /// Makes the keeper and waits until it stands ready.
-fn keeper(
-    program: &Program,
-    object: &Object,
-    settings: &Settings,
-    ended: impl FnOnce(&Shared, &OwnedFd),
-) -> Result<(), Failed> {
+fn keeper(start: Start<'_>, listener: impl Listener) -> Result<(), Failed> {
     let kernel = |doing| move |error| Failed::Kernel { doing, error };
     let (ready, mut tell) = pipe().map_err(kernel("making a pipe"))?;
-    // SAFETY: returns our own number.
-    let target = unsafe { libc::getpid() };
+    let target = Target {
+        // SAFETY: returns our own number.
+        pid: unsafe { libc::getpid() },
+        in_proc: number_in_proc().map_err(kernel("finding itself in /proc"))?,
+    };
     // SAFETY: this process has one thread.
     match unsafe { libc::fork() } {
         -1 => Err(Failed::Kernel {
@@ -68,8 +89,8 @@ fn keeper(
             // SAFETY: as above.
             match unsafe { libc::fork() } {
                 0 => {
-                    if let Ok(process) = hold_of(target, tell) {
-                        let kept = keep(target, &process, program, object, settings, ended);
+                    if let Ok(process) = hold_of(target.pid, tell) {
+                        let kept = keep(target, &process, start, listener);
                         if let Err(error) = kept {
                             eprintln!("tinygram run: the program runs as it is: {error}");
                         }
@@ -133,46 +154,84 @@ fn hold_of(target: pid_t, mut tell: File) -> io::Result<OwnedFd> {
 
 /// The keeper's life.
 fn keep(
-    target: pid_t,
+    target: Target,
     process: &OwnedFd,
-    program: &Program,
-    object: &Object,
-    settings: &Settings,
-    ended: impl FnOnce(&Shared, &OwnedFd),
+    start: Start<'_>,
+    mut listener: impl Listener,
 ) -> Result<(), Failed> {
     // Whoever reads what the program writes must see its end, not ours.
     let_go_of_what_is_inherited();
-    let planted = until_exec(target).and_then(|tracee| {
-        let Some(tracee) = tracee else {
-            return Ok(None);
-        };
-        let planted = planted(&tracee, process, program, object, settings);
-        let _ = Tracee::detach(target, 0);
-        planted.map(Some)
+    let Some(tracee) = until_exec(target)? else {
+        return Ok(());
+    };
+    let planted = lying_ready(&tracee, target, process, start);
+    let threads = Threads::only(target.pid, target.in_proc);
+    let (planted, bias) = planted?;
+    let program = start.program;
+    let threads = if program.is_tried {
+        plant::write_jumps(&tracee, &planted.jumps)?;
+        Some(threads)
+    } else {
+        check_first(threads, target, program, bias, &planted)?;
+        None
+    };
+    let bound_ns = start.settings.rules.watchdog_ns;
+    let pid = target.in_proc as u32;
+    let watchdog = Watchdog::new(&planted.mapping, process, pid, bound_ns);
+    std::thread::scope(|scope| {
+        scope.spawn(|| watchdog.run());
+        if start.is_verified {
+            let seen = threads
+                .map_or_else(|| Threads::stop(target.in_proc), Ok)
+                .and_then(|threads| verify::verify(threads, &planted, program, bias, process));
+            match seen {
+                Ok(verified) => listener.verified(&verified, pid),
+                Err(error) => eprintln!("tinygram run: --verify: {error}"),
+            }
+        }
     });
-    if let Some(shared) = planted? {
-        Watchdog::new(&shared, process, target as u32, settings.rules.watchdog_ns).run();
-        ended(&shared, process);
-    }
+    listener.ended(&planted.mapping, process);
     Ok(())
 }
 
-/// Puts the rule into a program that stands before its first instruction.
-fn planted(
+/// Puts what changes nothing yet into a program that stands before its first instruction; returns it, and
+/// what is to be added to the file's addresses.
+fn lying_ready(
     tracee: &Tracee,
+    target: Target,
     process: &OwnedFd,
-    program: &Program,
-    object: &Object,
-    settings: &Settings,
-) -> Result<Mapping, Failed> {
-    let scratch = tracee.registers().map_err(|error| Failed::Kernel {
+    start: Start<'_>,
+) -> Result<(Planted, u64), Failed> {
+    let registers = tracee.registers().map_err(|error| Failed::Kernel {
         doing: "reading registers",
         error,
     })?;
-    let planted = plant::plant(tracee, scratch.rip, process, program, object)?;
-    planted.set_up(settings, tracee.pid);
-    plant::write_jumps(tracee, &planted.jumps)?;
-    Ok(planted.mapping)
+    let bias = plant::bias(target.in_proc, start.program)?;
+    let (program, object) = (start.program, start.object);
+    let planted = plant::plant(tracee, registers.rip, process, program, bias, object)?;
+    planted.set_up(start.settings, target.in_proc);
+    Ok((planted, bias))
+}
+
+/// Looks at the first calls of a program whose version was not tried, and writes the jumps if they are
+/// like those of the versions that were.
+fn check_first(
+    threads: Threads,
+    target: Target,
+    program: &Program,
+    bias: u64,
+    planted: &Planted,
+) -> Result<(), Failed> {
+    let kernel = |doing| move |error| Failed::Kernel { doing, error };
+    if target.pid != target.in_proc {
+        return Err(Failed::Unfit(
+            "--try needs a /proc that is mounted in the program's own PID namespace",
+        ));
+    }
+    verify::check_registers(threads, program, bias)
+        .map_err(kernel("looking at its calls"))?
+        .map_err(Failed::Unfit)?;
+    plant::jump_in(target.pid, program, bias, planted).map(drop)
 }
 
 /// Seizes the process; it may not have named us yet (see [`stand_ready`]).
@@ -190,24 +249,30 @@ fn seize(target: pid_t, options: i32) -> io::Result<()> {
 
 /// Waits until the process has executed the program and stands before its first instruction; `None`
 /// if it ended instead.
-fn until_exec(target: pid_t) -> Result<Option<Tracee>, Failed> {
+fn until_exec(target: Target) -> Result<Option<Tracee>, Failed> {
     let kernel = |error| Failed::Kernel {
         doing: "waiting for its start",
         error,
     };
+    let Target {
+        pid: target,
+        in_proc,
+    } = target;
     let mut executed = None;
     loop {
         match Tracee::wait(target).map_err(kernel)? {
             Stop::Ended => return Ok(None),
             Stop::Event(libc::PTRACE_EVENT_EXEC) => {
-                let tracee = Tracee::stopped(target).map_err(kernel)?;
+                let tracee = Tracee::stopped(target, in_proc).map_err(kernel)?;
                 // Out of the call of execve, which would set the result's register.
                 tracee.to_next_call().map_err(kernel)?;
                 executed = Some(tracee);
             }
             Stop::Call if executed.is_some() => return Ok(executed),
             Stop::Signal(signal) => Tracee::go_on(target, signal).map_err(kernel)?,
-            Stop::Call | Stop::Event(_) => Tracee::go_on(target, 0).map_err(kernel)?,
+            Stop::Call | Stop::Event(_) | Stop::Group => {
+                Tracee::go_on(target, 0).map_err(kernel)?;
+            }
         }
     }
 }

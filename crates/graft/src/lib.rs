@@ -1,11 +1,11 @@
 //! Puts the hold-and-flush rule of `tinygram run` into programs that no library can be loaded into:
-//! Go programs, which call the kernel by themselves, and C programs that are linked with musl statically.
+//! Go programs, which call the kernel by themselves, and programs that a C library is linked into statically.
 //!
-//! The path: [`program`] reads the file and finds the two places where a Go program's system calls
-//! pass, or musl's one; [`launch`] starts the program, stops it before its first instruction and has [`plant`] put
+//! The path: [`program`] reads the file and finds the places where its system calls pass (Go's two, musl's one,
+//! glibc's forty; [`shape`]); [`launch`] starts the program, stops it before its first instruction and has [`plant`] put
 //! the [`object`] and two jumps into it; [`attach`] does the same with a program that runs, and [`detach`]
 //! puts back what was there, by the [`journal`]; [`watchdog`] bounds, from outside, how long anything is held.
-//! What runs inside is in the folder `inside/`, compiled apart by `build.rs`; both sides share
+//! [`verify`] looks for calls elsewhere. What runs inside is in the folder `inside/`, compiled apart by `build.rs`; both sides share
 //! [`layout::Shared`].
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -16,12 +16,16 @@ pub mod layout;
 pub mod attach;
 mod contention;
 pub mod detach;
+mod glibc;
 pub mod journal;
 pub mod launch;
 pub mod object;
 pub mod plant;
 pub mod program;
+pub mod shape;
 pub mod shared;
 mod threads;
+mod trace;
 mod tracee;
+pub mod verify;
 pub mod watchdog;

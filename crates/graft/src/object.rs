@@ -17,6 +17,8 @@ pub struct Object {
     pub go_futex: u64,
     /// The offset of the stub for musl's `__syscall_cp_c`.
     pub musl_syscall: u64,
+    /// The offset of the stub for glibc's places.
+    pub glibc_syscall: u64,
     cells: usize,
 }
 
@@ -59,6 +61,7 @@ impl Object {
             go_syscall: symbol("graft_go_syscall")?,
             go_futex: symbol("graft_go_futex")?,
             musl_syscall: symbol("graft_musl_syscall")?,
+            glibc_syscall: symbol("graft_glibc_syscall")?,
             cells: symbol("graft_cells")? as usize,
         })
     }

@@ -3,12 +3,16 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+use libc::pid_t;
 
 use crate::journal::{JournalError, Patch};
 use crate::layout::Shared;
 use crate::object::{Cells, Object};
-use crate::program::{Program, Shape};
+use crate::program::{Program, Shape, Site};
 use crate::shared::{Mapping, Settings};
+use crate::threads::Threads;
 use crate::tracee::Tracee;
 
 /// Why nothing was put into a process.
@@ -51,6 +55,8 @@ pub(crate) struct Planted {
     pub(crate) code: (u64, u64),
     /// The jumps that lead to the code, which have not been written yet.
     pub(crate) jumps: Vec<Patch>,
+    /// Places within the jumps, each with the place in the code where a thread goes on that is there.
+    pub(crate) moved: Vec<(u64, u64)>,
 }
 
 /// Maps the rule's memory and code in the process that `tracee` has stopped; `scratch` is executable
@@ -60,9 +66,9 @@ pub(crate) fn plant(
     scratch: u64,
     pidfd: &OwnedFd,
     program: &Program,
+    bias: u64,
     object: &Object,
 ) -> Result<Planted, Failed> {
-    let bias = bias(tracee.pid, program)?;
     for site in &program.sites {
         let expected = site.shape.octets();
         let mut there = vec![0; expected.len()];
@@ -79,17 +85,23 @@ pub(crate) fn plant(
         let site = program.sites.iter().find(|site| site.shape == shape);
         site.map_or(0, |site| site.address + bias)
     };
-    let (syscall, futex) = (at(Shape::GoSyscall), at(Shape::GoFutex));
+    // 0 tells the code that there is none.
+    let behind = |shape: Shape, octets: u64| match at(shape) {
+        0 => 0,
+        start => start + octets,
+    };
     // Behind the code a page of its own, which is never executable.
-    let executable = (object.octets.len() as u64).next_multiple_of(PAGE);
+    let thunks = object.octets.len() as u64;
+    let needed = thunks + (program.sites.len() * THUNK) as u64;
+    let executable = needed.next_multiple_of(PAGE);
     let length = executable + PAGE;
     let here = map_near(tracee, scratch, program, bias, length)?;
     let code = object.with(Cells {
         shared,
-        syscall: syscall + 12,
-        syscall_made: syscall + 14,
-        futex: futex + 5,
-        musl: at(Shape::MuslSyscall) + 23,
+        syscall: behind(Shape::GoSyscall, 12),
+        syscall_made: behind(Shape::GoSyscall, 14),
+        futex: behind(Shape::GoFutex, 5),
+        musl: behind(Shape::MuslSyscall, 23),
         alive: here + executable,
     });
     doing("writing code", tracee.write(here, &code))?;
@@ -109,22 +121,34 @@ pub(crate) fn plant(
     )?;
     let alive = tracee.write(here + executable, &1_u64.to_le_bytes());
     doing("telling children apart", alive)?;
-    let jumps = program.sites.iter().map(|site| {
+    let mut jumps = Vec::new();
+    let mut moved = Vec::new();
+    for (index, site) in program.sites.iter().enumerate() {
         let from = site.address + bias;
-        let to = here
-            + match site.shape {
-                Shape::GoSyscall => object.go_syscall,
-                Shape::GoFutex => object.go_futex,
-                Shape::MuslSyscall => object.musl_syscall,
-            };
-        Patch {
+        let thunk = here + thunks + (index * THUNK) as u64;
+        let to = match site.shape {
+            Shape::GoSyscall => here + object.go_syscall,
+            Shape::GoFutex => here + object.go_futex,
+            Shape::MuslSyscall => here + object.musl_syscall,
+            Shape::GlibcSyscall(_) | Shape::GlibcRead => thunk,
+        };
+        if to == thunk {
+            let octets = thunk_of(*site, from, thunk, here + object.glibc_syscall);
+            doing("writing code", tracee.write(thunk, &octets))?;
+        }
+        if site.shape == Shape::GlibcRead {
+            let own = thunk + OWN_SYSCALL;
+            moved.extend([(from + 2, own), (from + 4, own + 2)]);
+        }
+        jumps.push(Patch {
             address: from,
             before: site.shape.octets()[..JUMP].to_vec(),
             after: jump(from, to).to_vec(),
-        }
-    });
+        });
+    }
     Ok(Planted {
-        jumps: jumps.collect(),
+        jumps,
+        moved,
         mapping,
         shared: (shared, size_of::<Shared>() as u64),
         code: (here, length),
@@ -137,6 +161,50 @@ pub(crate) fn write_jumps(tracee: &Tracee, jumps: &[Patch]) -> Result<(), Failed
         doing("writing a jump", tracee.write(jump.address, &jump.after))?;
     }
     Ok(())
+}
+
+/// Writes the jumps into a process that runs, once no thread is in their octets; returns how long the
+/// threads stood still.
+pub(crate) fn jump_in(
+    pid: pid_t,
+    program: &Program,
+    bias: u64,
+    planted: &Planted,
+) -> Result<Duration, Failed> {
+    let mut longest = Duration::ZERO;
+    for _ in 0..MOST_TRIES {
+        let threads = doing("stopping its threads", Threads::stop(pid))?;
+        let moved = threads.go_on_elsewhere(&planted.moved);
+        doing("moving a thread", moved)?;
+        let mut is_free = true;
+        for site in &program.sites {
+            let inside = interior(site.shape, site.address + bias);
+            let free = threads.step_out_of(&inside);
+            is_free &= doing("stepping out of the octets", free)?;
+        }
+        if is_free {
+            let tracee = doing("stopping its threads", threads.one())?;
+            write_jumps(&tracee, &planted.jumps)?;
+            return Ok(longest.max(threads.go_on()));
+        }
+        longest = longest.max(threads.go_on());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Err(Failed::Unfit(
+        "a thread of its does not leave the octets that are to be replaced",
+    ))
+}
+
+/// Returns the addresses at which no thread may be when the first octets of a place become a jump.
+fn interior(shape: Shape, address: u64) -> std::ops::Range<u64> {
+    match shape {
+        // Three octets, then the second instruction.
+        Shape::GoSyscall | Shape::MuslSyscall => address + 1..address + JUMP as u64,
+        // One instruction of five octets.
+        Shape::GoFutex | Shape::GlibcSyscall(_) => address + 1..address + 1,
+        // A thread that waits for something to read stands in it, and was moved.
+        Shape::GlibcRead => address + 1..address + JUMP as u64,
+    }
 }
 
 impl Planted {
@@ -185,10 +253,10 @@ fn share(tracee: &Tracee, pidfd: &OwnedFd, scratch: u64) -> Result<(Mapping, u64
     let mut there = [0; 8];
     doing("reading its stack", tracee.read(name, &mut there))?;
     doing("writing a name", tracee.write(name, b"tngraft\0"))?;
-    let made = call(
-        libc::SYS_memfd_create,
-        [name, libc::MFD_CLOEXEC.into(), 0, 0, 0, 0],
-    );
+    // Never executable, which some hosts demand (`vm.memfd_noexec`); Linux before 6.3 has no such flag.
+    let plain = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    let make = |flags: u32| call(libc::SYS_memfd_create, [name, flags.into(), 0, 0, 0, 0]);
+    let made = make(plain | MFD_NOEXEC_SEAL).or_else(|_| make(plain));
     doing("putting its stack back", tracee.write(name, &there))?;
     let fd = doing("making shared memory", made)?;
     let length = size_of::<Shared>() as u64;
@@ -204,8 +272,20 @@ fn share(tracee: &Tracee, pidfd: &OwnedFd, scratch: u64) -> Result<(Mapping, u64
     )?;
     let ours = doing("sharing memory", descriptor_of(pidfd, fd as i32))?;
     doing("sharing memory", call(libc::SYS_close, [fd, 0, 0, 0, 0, 0]))?;
+    doing("sharing memory", seal(&ours))?;
     let mapping = doing("sharing memory", Mapping::of(&File::from(ours)))?;
     Ok((mapping, address))
+}
+
+/// Fixes the length of shared memory for good: a program that made it shorter would end the keeper,
+/// which reads it.
+fn seal(memory: &OwnedFd) -> io::Result<()> {
+    let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+    // SAFETY: integers, no memory.
+    if unsafe { libc::fcntl(memory.as_raw_fd(), libc::F_ADD_SEALS, seals) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
 }
 
 /// Returns a copy of another process's descriptor.
@@ -246,6 +326,43 @@ fn map_near(
     Err(Failed::NoRoom)
 }
 
+/// Returns what a place of glibc leads to: the instruction that the jump replaced, where the SYSCALL is, and a
+/// jump to the stub. The SYSCALL of `read` was replaced, too, so its thunk has one.
+fn thunk_of(site: Site, from: u64, thunk: u64, stub: u64) -> Vec<u8> {
+    let octets = site.shape.octets();
+    let (moved, call) = match site.shape {
+        Shape::GlibcRead => (2, thunk + OWN_SYSCALL),
+        _ => (5, from + 5),
+    };
+    let mut code = octets[..moved].to_vec();
+    // lea r11,[rip + distance]
+    code.extend([0x4c, 0x8d, 0x1d]);
+    let next = thunk + code.len() as u64 + 4;
+    code.extend((call.wrapping_sub(next) as u32).to_le_bytes());
+    code.extend(jump(thunk + code.len() as u64, stub));
+    if site.shape == Shape::GlibcRead {
+        code.extend(&octets[moved..]);
+        let back = from + octets.len() as u64;
+        code.extend(jump(thunk + code.len() as u64, back));
+    }
+    code
+}
+
+/// Returns the places in the code where a thread may stand that waits in this `read` of glibc, each with the
+/// place in the program where it goes on once the jump is gone; none for other places.
+pub(crate) fn moved_back(patch: &Patch) -> Vec<(u64, u64)> {
+    let [0xe9, a, b, c, d] = patch.after[..] else {
+        return Vec::new();
+    };
+    if !Shape::GlibcRead.octets().starts_with(&patch.before) {
+        return Vec::new();
+    }
+    let distance = i64::from(i32::from_le_bytes([a, b, c, d]));
+    let thunk = (patch.address + JUMP as u64).wrapping_add_signed(distance);
+    let own = thunk.wrapping_add(OWN_SYSCALL);
+    vec![(own, patch.address + 2), (own + 2, patch.address + 4)]
+}
+
 /// Returns a jump of five octets.
 fn jump(from: u64, to: u64) -> [u8; JUMP] {
     let distance = to.wrapping_sub(from + 5) as u32;
@@ -253,10 +370,18 @@ fn jump(from: u64, to: u64) -> [u8; JUMP] {
     [0xe9, a, b, c, d]
 }
 
+/// `MFD_NOEXEC_SEAL` of Linux 6.3, which the C library's headers here do not all have.
+const MFD_NOEXEC_SEAL: u32 = 8;
+/// How often the threads are stopped until none is where it must not be.
+const MOST_TRIES: u32 = 100;
 /// The kernel's page on x86-64, in octets.
 const PAGE: u64 = 4096;
+/// The most octets of what a place of glibc leads to.
+const THUNK: usize = 32;
+/// Where the SYSCALL is in what a `read` of glibc leads to.
+const OWN_SYSCALL: u64 = 14;
 /// The octets of a jump.
-pub(crate) const JUMP: usize = 5;
+const JUMP: usize = 5;
 /// How far apart the addresses are that are tried, from the far end on: near the program is where its
 /// heap grows.
 const APART: u64 = 64 << 20;
@@ -266,6 +391,37 @@ const LOWEST: u64 = 1 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The thunks of both shapes, octet by octet.
+    #[test]
+    fn a_thunk_makes_what_the_jump_replaced() {
+        let at = |shape| Site {
+            shape,
+            address: 0x1000,
+        };
+        let write = thunk_of(at(Shape::GlibcSyscall(1)), 0x1000, 0x3000, 0x2000);
+        // mov eax,1; lea r11,[rip+0x1005-0x300c]; jmp 0x2000
+        let expected = b"\xb8\x01\x00\x00\x00\x4c\x8d\x1d\xf9\xdf\xff\xff\xe9\xef\xef\xff\xff";
+        assert_eq!(write, expected);
+        let read = thunk_of(at(Shape::GlibcRead), 0x1000, 0x3000, 0x2000);
+        assert_eq!(read.len(), 27);
+        // xor eax,eax; lea r11,[rip+5]; jmp 0x2000; syscall; cmp rax,-4096; jmp 0x100a
+        let own = OWN_SYSCALL as usize;
+        assert_eq!(read[..own - 5], *b"\x31\xc0\x4c\x8d\x1d\x05\x00\x00\x00");
+        assert_eq!(read[own..own + 8], *b"\x0f\x05\x48\x3d\x00\xf0\xff\xff");
+        assert_eq!(read[own + 8..], jump(0x3000 + 22, 0x100a));
+        assert!(read.len() <= THUNK && write.len() <= THUNK);
+        // A thread that waits in it goes on in the program.
+        let patch = Patch {
+            address: 0x1000,
+            before: Shape::GlibcRead.octets()[..JUMP].to_vec(),
+            after: jump(0x1000, 0x3000).to_vec(),
+        };
+        let own = 0x3000 + OWN_SYSCALL;
+        assert_eq!(moved_back(&patch), [(own, 0x1002), (own + 2, 0x1004)]);
+        let before = Shape::GlibcSyscall(1).octets()[..JUMP].to_vec();
+        assert_eq!(moved_back(&Patch { before, ..patch }), []);
+    }
 
     #[test]
     fn a_jump_leads_forth_and_back() {

@@ -4,61 +4,22 @@ use object::elf;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection};
 
+use crate::glibc;
+pub use crate::shape::{Shape, Site};
+
 /// A program whose system calls pass through known places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The version of Go it was built with, such as `go1.22.12`, if the file says so.
     pub version: Option<String>,
-    /// The places, in the order of [`Shape`].
+    /// Whether its version of Go was tried, or it is no Go program.
+    pub is_tried: bool,
+    /// The places.
     pub sites: Vec<Site>,
     /// The lowest and the highest address of the file's segments, as the file has them.
     pub span: (u64, u64),
     /// Where the file's header is loaded, as the file has it.
     pub base: u64,
-}
-
-/// One place where a jump goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Site {
-    /// What stands there.
-    pub shape: Shape,
-    /// Its address, as the file has it.
-    pub address: u64,
-}
-
-/// A sequence of instructions that is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// Go's `Syscall6` (1.19 and later): four moves and a SYSCALL.
-    GoSyscall,
-    /// Go's `runtime.futex`.
-    GoFutex,
-    /// musl's `__syscall_cp_c` (1.2.3 to 1.2.5, without `pthread_cancel`): seven moves, a SYSCALL and
-    /// a return. Its calls that may wait pass here, and its writes.
-    MuslSyscall,
-}
-
-impl Shape {
-    /// Returns the octets that must be there, in the file and at run time.
-    #[must_use]
-    pub fn octets(self) -> &'static [u8] {
-        match self {
-            // mov r10,rsi; mov rdx,rdi; mov rsi,rcx; mov rdi,rbx; syscall
-            Self::GoSyscall => b"\x49\x89\xf2\x48\x89\xfa\x48\x89\xce\x48\x89\xdf\x0f\x05",
-            // mov rdi,[rsp+8]; mov esi,[rsp+16]; mov edx,[rsp+20]; mov r10,[rsp+24]; mov r8,[rsp+32];
-            // mov r9d,[rsp+40]; mov eax,202; syscall
-            Self::GoFutex => {
-                b"\x48\x8b\x7c\x24\x08\x8b\x74\x24\x10\x8b\x54\x24\x14\x4c\x8b\x54\x24\x18\
-                  \x4c\x8b\x44\x24\x20\x44\x8b\x4c\x24\x28\xb8\xca\x00\x00\x00\x0f\x05"
-            }
-            // mov rax,rdi; mov r10,r8; mov rdi,rsi; mov r8,r9; mov rsi,rdx; mov r9,[rsp+8]; mov rdx,rcx;
-            // syscall; ret
-            Self::MuslSyscall => {
-                b"\x48\x89\xf8\x4d\x89\xc2\x48\x89\xf7\x4d\x89\xc8\x48\x89\xd6\x4c\x8b\x4c\x24\x08\
-                  \x48\x89\xca\x0f\x05\xc3"
-            }
-        }
-    }
 }
 
 /// Why nothing can be put into a program.
@@ -70,12 +31,26 @@ pub enum Refused {
     /// It is neither a Go program nor statically linked.
     #[error("is neither a Go program nor statically linked")]
     NotGo,
-    /// It is statically linked, but not with a musl whose calls pass through the known place.
+    /// It is statically linked, but neither with a musl whose calls pass through the known place nor with
+    /// glibc.
     #[error(
-        "is statically linked, but not with musl's usual `__syscall_cp_c`, the one place of static C programs that is \
-         known (found {0} times; a program that uses pthread_cancel has another)"
+        "is statically linked, but neither with glibc nor with musl's usual `__syscall_cp_c` (found {0} times; a program \
+         that uses musl's pthread_cancel has another)"
     )]
     Static(usize),
+    /// It is linked with glibc, and waits in a place of a shape that is not known.
+    #[error(
+        "is statically linked with glibc, and makes the system call {number}, which may wait, in an unknown way at {address:#x}"
+    )]
+    Waits {
+        /// Where its SYSCALL is.
+        address: u64,
+        /// The call.
+        number: u32,
+    },
+    /// It is linked with glibc, and has no place that writes.
+    #[error("is statically linked with glibc, and has no known place that writes to a socket")]
+    NoWrites,
     /// A place that must be there once is there another number of times.
     #[error("has {found} places that look like Go's {name} where one is expected")]
     Sites {
@@ -85,14 +60,17 @@ pub enum Refused {
         found: usize,
     },
     /// It was built with a version of Go that nobody has tried.
-    #[error("was built with {0}, which was not tried (tried: go1.19 to go1.26)")]
+    #[error(
+        "was built with {0}, which was not tried (tried: go1.19 to go1.26; --try goes on, if its first calls are like theirs)"
+    )]
     Version(String),
 }
 
 /// Reads the file of a program.
 ///
 /// # Errors
-/// [`Refused`] says why nothing can be put into it.
+/// [`Refused`] says why nothing can be put into it. A Go program whose version was not tried is refused by
+/// [`Program::tried`] alone.
 pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
     let file = ElfFile64::<Endianness>::parse(bytes).map_err(|_| Refused::NotOurs)?;
     let endian = file.endian();
@@ -107,11 +85,7 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
         return Err(Refused::NotGo);
     }
     let version = version(&file);
-    if let Some(version) = &version
-        && !is_tried(version)
-    {
-        return Err(Refused::Version(version.clone()));
-    }
+    let is_tried = !is_go || version.as_deref().is_some_and(is_tried);
     let loaded = || {
         let headers = file.elf_program_headers().iter();
         headers.filter(|header| header.p_type(endian) == elf::PT_LOAD)
@@ -120,10 +94,11 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
         let mut found = Vec::new();
         for header in loaded().filter(|header| header.p_flags(endian) & elf::PF_X != 0) {
             let data = header.data(endian, bytes).map_err(|()| Refused::NotOurs)?;
+            let octets = shape.octets();
             let matches = data
-                .windows(shape.octets().len())
+                .windows(octets.len())
                 .enumerate()
-                .filter(|(_, window)| *window == shape.octets());
+                .filter(|(_, window)| *window == octets);
             found.extend(matches.map(|(at, _)| header.p_vaddr(endian) + at as u64));
         }
         Ok(found)
@@ -138,6 +113,19 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
             site(Shape::GoSyscall, &of_go("Syscall6"))?,
             site(Shape::GoFutex, &of_go("futex"))?,
         ]
+    } else if is_glibc(&file) {
+        let mut sites = Vec::new();
+        for header in loaded().filter(|header| header.p_flags(endian) & elf::PF_X != 0) {
+            let data = header.data(endian, bytes).map_err(|()| Refused::NotOurs)?;
+            let found = glibc::sites(header.p_vaddr(endian), data);
+            sites.extend(found.map_err(|glibc::UnknownWait { address, number }| {
+                Refused::Waits { address, number }
+            })?);
+        }
+        if !glibc::can_hold(&sites) {
+            return Err(Refused::NoWrites);
+        }
+        sites
     } else {
         let site = site(Shape::MuslSyscall, &Refused::Static)?;
         // Where pthread_cancel is linked in, the same octets are there, but nothing leads to them.
@@ -164,10 +152,27 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
         .map(|header| header.p_vaddr(endian));
     Ok(Program {
         version,
+        is_tried,
         sites,
         span: (low.unwrap_or(0), high.unwrap_or(0)),
         base: base.ok_or(Refused::NotOurs)?,
     })
+}
+
+impl Program {
+    /// Refuses a Go program whose version was not tried.
+    ///
+    /// # Errors
+    /// [`Refused::Version`].
+    pub fn tried(self) -> Result<Self, Refused> {
+        if self.is_tried {
+            return Ok(self);
+        }
+        let version = self.version;
+        Err(Refused::Version(version.unwrap_or_else(|| {
+            "a version of Go that it does not name".to_owned()
+        })))
+    }
 }
 
 /// Returns whether a jump or a call with a distance of 32 bits leads from this code to `address`.
@@ -180,6 +185,11 @@ fn leads_to(address: u64, start: u64, code: &[u8]) -> bool {
         let next = start.wrapping_add(at as u64 + 5);
         next.wrapping_add_signed(distance) == address
     })
+}
+
+/// Returns whether a static program is linked with glibc, whose tables of streams have a section of their own.
+fn is_glibc(file: &ElfFile64<'_>) -> bool {
+    file.section_by_name("__libc_IO_vtables").is_some()
 }
 
 /// Returns the version of Go that the build information names (Go 1.18 and later write it in place:

@@ -11,7 +11,8 @@ use crate::tracee::{Stop, Tracee};
 /// All threads of a process, stopped. They go on when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Threads {
-    pid: pid_t,
+    /// The process, as `/proc` lists it.
+    in_proc: pid_t,
     stopped: Vec<Thread>,
     began: Instant,
 }
@@ -28,16 +29,8 @@ impl Threads {
     ///
     /// # Errors
     /// The kernel's; `TimedOut` if a thread sleeps where it cannot be stopped.
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "threads of the real world stand still"
-    )]
     pub(crate) fn stop(pid: pid_t) -> io::Result<Self> {
-        let mut all = Self {
-            pid,
-            stopped: Vec::new(),
-            began: Instant::now(),
-        };
+        let mut all = Self::none(pid);
         // A thread that is not stopped yet may make others, so until no new one appears.
         loop {
             let mut fresh = Vec::new();
@@ -71,6 +64,31 @@ impl Threads {
         }
     }
 
+    /// Takes over the only thread of a process, which is traced and stopped.
+    pub(crate) fn only(tid: pid_t, in_proc: pid_t) -> Self {
+        let mut all = Self::none(in_proc);
+        all.stopped.push(Thread { tid, signal: 0 });
+        all
+    }
+
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "threads of the real world stand still"
+    )]
+    fn none(in_proc: pid_t) -> Self {
+        Self {
+            in_proc,
+            stopped: Vec::new(),
+            began: Instant::now(),
+        }
+    }
+
+    /// Returns the threads, still stopped, each with the signal that it was about to get.
+    pub(crate) fn taken_over(mut self) -> Vec<(pid_t, c_int)> {
+        let stopped = std::mem::take(&mut self.stopped);
+        stopped.iter().map(|one| (one.tid, one.signal)).collect()
+    }
+
     /// Waits until a thread stands; returns the signal that it was about to get, or `None` if it has
     /// ended.
     fn wait_for(&self, tid: pid_t) -> io::Result<Option<c_int>> {
@@ -95,39 +113,64 @@ impl Threads {
         // One that no signal waits for, which would come late.
         let quiet = self.stopped.iter().find(|thread| thread.signal == 0);
         let one = quiet.or(self.stopped.first());
-        let tid = one.map_or(self.pid, |thread| thread.tid);
-        Tracee::stopped(tid)
+        let tid = one.map_or(self.in_proc, |thread| thread.tid);
+        Tracee::stopped(tid, self.in_proc)
+    }
+
+    /// Lets the threads that are at one of these places go on at another, whose code is the same.
+    pub(crate) fn go_on_elsewhere(&self, places: &[(u64, u64)]) -> io::Result<()> {
+        if places.is_empty() {
+            return Ok(());
+        }
+        for thread in &self.stopped {
+            let tracee = Tracee::stopped(thread.tid, self.in_proc)?;
+            let mut registers = tracee.registers()?;
+            let place = places.iter().find(|(from, _)| *from == registers.rip);
+            if let Some((_, to)) = place {
+                registers.rip = *to;
+                tracee.set_registers(&registers)?;
+            }
+        }
+        Ok(())
     }
 
     /// Steps every thread out of `octets`, the addresses between two instructions of which only the
     /// first is to stay. Returns false if one will come back there from a signal handler.
     pub(crate) fn step_out_of(&self, octets: &std::ops::Range<u64>) -> io::Result<bool> {
         for thread in &self.stopped {
-            let tracee = Tracee::stopped(thread.tid)?;
+            let tracee = Tracee::stopped(thread.tid, self.in_proc)?;
             for _ in 0..MOST_STEPS {
                 if !octets.contains(&tracee.registers()?.rip) {
                     break;
                 }
                 tracee.step()?;
             }
-            if octets.contains(&tracee.registers()?.rip) || is_named(&tracee, octets)? {
+            let will_come_back = |place: Place| octets.contains(&place.rip);
+            if octets.contains(&tracee.registers()?.rip) || is_named(&tracee, will_come_back)? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// Returns whether a thread is in `code` or will come back there, or satisfies `is_there` with its
-    /// registers.
+    /// Returns whether a thread is at a place that satisfies `is_inside` or will come back to one, or
+    /// satisfies `is_there` with its registers.
     pub(crate) fn any_in(
         &self,
-        code: &std::ops::Range<u64>,
+        is_inside: impl Fn(&Tracee, Place) -> bool,
         is_there: impl Fn(&libc::user_regs_struct) -> bool,
     ) -> io::Result<bool> {
         for thread in &self.stopped {
-            let tracee = Tracee::stopped(thread.tid)?;
+            let tracee = Tracee::stopped(thread.tid, self.in_proc)?;
             let registers = tracee.registers()?;
-            if code.contains(&registers.rip) || is_there(&registers) || is_named(&tracee, code)? {
+            let here = Place {
+                rip: registers.rip,
+                rsp: registers.rsp,
+            };
+            if is_inside(&tracee, here)
+                || is_there(&registers)
+                || is_named(&tracee, |place| is_inside(&tracee, place))?
+            {
                 return Ok(true);
             }
         }
@@ -148,6 +191,15 @@ impl Drop for Threads {
     }
 }
 
+/// Where a thread is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// The next instruction.
+    pub(crate) rip: u64,
+    /// The stack.
+    pub(crate) rsp: u64,
+}
+
 /// Seizes a thread and asks it to stop; false if it has ended.
 fn seized(tid: pid_t) -> io::Result<bool> {
     let gone = |error: &io::Error| error.raw_os_error() == Some(libc::ESRCH);
@@ -158,9 +210,9 @@ fn seized(tid: pid_t) -> io::Result<bool> {
     }
 }
 
-/// Returns whether a signal handler of the thread will return to an address of `range`: whether there is
-/// a signal's frame with it on the stack.
-fn is_named(tracee: &Tracee, range: &std::ops::Range<u64>) -> io::Result<bool> {
+/// Returns whether a signal handler of the thread will return to a place that satisfies `is_meant`: whether
+/// there is a signal's frame with it on the stack.
+fn is_named(tracee: &Tracee, is_meant: impl Fn(Place) -> bool) -> io::Result<bool> {
     let stack = tracee.registers()?.rsp & !7;
     let mut octets = vec![0; STACK_LOOKED_AT];
     let mut length = octets.len();
@@ -175,9 +227,12 @@ fn is_named(tracee: &Tracee, range: &std::ops::Range<u64>) -> io::Result<bool> {
         .chunks_exact(8)
         .map(|word| u64::from_ne_bytes(word.try_into().expect("eight octets")))
         .collect();
-    // `struct sigcontext`: RIP, the flags, then CS and three more selectors.
-    let is_frame = |one: &[u64]| range.contains(&one[0]) && one[2] & 0xffff == USER_CODE;
-    Ok(words.windows(3).any(is_frame))
+    // `struct sigcontext`: RSP, RIP, the flags, then CS and three more selectors.
+    let is_frame = |one: &[u64]| {
+        let (rsp, rip) = (one[0], one[1]);
+        one[3] & 0xffff == USER_CODE && is_meant(Place { rip, rsp })
+    };
+    Ok(words.windows(4).any(is_frame))
 }
 
 /// CS of a 64-bit program.

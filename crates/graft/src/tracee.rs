@@ -1,6 +1,6 @@
 //! A process that is traced: its registers, its memory, and system calls made in its name.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 
@@ -22,6 +22,8 @@ pub(crate) enum Stop {
     Call,
     /// At this event (`PTRACE_EVENT_*`).
     Event(c_int),
+    /// As its whole process does, by a signal such as SIGSTOP.
+    Group,
     /// Not: the process has ended.
     Ended,
 }
@@ -34,8 +36,41 @@ impl Stop {
         match (libc::WSTOPSIG(status), status >> 16) {
             (signal, 0) if signal == libc::SIGTRAP | 0x80 => Self::Call,
             (signal, 0) => Self::Signal(signal),
+            (signal, libc::PTRACE_EVENT_STOP) if signal != libc::SIGTRAP => Self::Group,
             (_, event) => Self::Event(event),
         }
+    }
+}
+
+/// Returns the number that `/proc` has for the calling process. It is another than the process's own in
+/// a PID namespace whose `/proc` was mounted outside.
+///
+/// # Errors
+/// The kernel's, if `/proc` is not mounted or does not list this process.
+pub(crate) fn number_in_proc() -> io::Result<pid_t> {
+    let link = fs::read_link("/proc/self")?;
+    let number = link.to_str().and_then(|text| text.parse().ok());
+    number.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+}
+
+/// Returns the registers of a thread that is stopped.
+pub(crate) fn registers_of(tid: pid_t) -> io::Result<user_regs_struct> {
+    // SAFETY: integers, all written by the kernel.
+    let mut registers: user_regs_struct = unsafe { std::mem::zeroed() };
+    let at = (&raw mut registers) as usize;
+    request(libc::PTRACE_GETREGS, tid, 0, at)?;
+    Ok(registers)
+}
+
+/// Returns a thread that has stopped, and how; `None` if none has. A thread counts as ended once no more
+/// are traced.
+pub(crate) fn any_stopped() -> io::Result<Option<(pid_t, Stop)>> {
+    let mut status = 0;
+    // SAFETY: writes into a local.
+    match unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::WNOHANG) } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(None),
+        tid => Ok(Some((tid, Stop::of(status)))),
     }
 }
 
@@ -64,12 +99,13 @@ impl Tracee {
         request(libc::PTRACE_SEIZE, pid, 0, options as usize)
     }
 
-    /// Takes hold of a process that is stopped; its memory is that of the program it runs now.
-    pub(crate) fn stopped(pid: pid_t) -> io::Result<Self> {
+    /// Takes hold of a thread that is stopped, of a process that `/proc` lists as `in_proc` (see
+    /// [`number_in_proc`]); its memory is that of the program it runs now.
+    pub(crate) fn stopped(pid: pid_t, in_proc: pid_t) -> io::Result<Self> {
         let memory = OpenOptions::new()
             .read(true)
             .write(true)
-            .open(format!("/proc/{pid}/mem"))?;
+            .open(format!("/proc/{in_proc}/mem"))?;
         Ok(Self { pid, memory })
     }
 
@@ -114,7 +150,7 @@ impl Tracee {
                 Stop::Signal(libc::SIGTRAP) => break Ok(()),
                 Stop::Signal(signal) => later.push(signal),
                 Stop::Ended => break Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
-                Stop::Call | Stop::Event(_) => {}
+                Stop::Call | Stop::Event(_) | Stop::Group => {}
             }
         };
         self.send(&later);
@@ -136,7 +172,22 @@ impl Tracee {
 
     /// Lets a thread go on to the next entry or exit of a system call.
     pub(crate) fn to_next_call(&self) -> io::Result<()> {
-        request(libc::PTRACE_SYSCALL, self.pid, 0, 0)
+        Self::to_next_call_of(self.pid, 0)
+    }
+
+    /// As [`Self::to_next_call`], with a signal if the thread is to get one.
+    pub(crate) fn to_next_call_of(tid: pid_t, signal: c_int) -> io::Result<()> {
+        request(libc::PTRACE_SYSCALL, tid, 0, signal as usize)
+    }
+
+    /// Sets ptrace's options for a thread.
+    pub(crate) fn set_options(tid: pid_t, options: c_int) -> io::Result<()> {
+        request(libc::PTRACE_SETOPTIONS, tid, 0, options as usize)
+    }
+
+    /// Leaves a thread stopped that a signal has stopped, until another signal continues it.
+    pub(crate) fn listen(tid: pid_t) -> io::Result<()> {
+        request(libc::PTRACE_LISTEN, tid, 0, 0)
     }
 
     /// Ends the tracing.
@@ -145,11 +196,7 @@ impl Tracee {
     }
 
     pub(crate) fn registers(&self) -> io::Result<user_regs_struct> {
-        // SAFETY: integers, all written by the kernel.
-        let mut registers: user_regs_struct = unsafe { std::mem::zeroed() };
-        let at = (&raw mut registers) as usize;
-        request(libc::PTRACE_GETREGS, self.pid, 0, at)?;
-        Ok(registers)
+        registers_of(self.pid)
     }
 
     pub(crate) fn set_registers(&self, registers: &user_regs_struct) -> io::Result<()> {
@@ -207,7 +254,7 @@ impl Tracee {
                 Stop::Signal(libc::SIGTRAP) => break Ok(()),
                 Stop::Signal(signal) => later.push(signal),
                 Stop::Ended => break Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
-                Stop::Call | Stop::Event(_) => {}
+                Stop::Call | Stop::Event(_) | Stop::Group => {}
             }
         };
         self.send(&later);

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
+use std::time::Instant;
 
 use tinygram_coalesce::Memory;
 
@@ -85,7 +86,12 @@ impl<'a> Watchdog<'a> {
 
     /// Flushes what is due; returns how long to pause until more may be, or `None` if nothing is
     /// marked.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "by a clock that the program cannot set"
+    )]
     fn patrol(&mut self) -> Option<u64> {
+        let began = Instant::now();
         let now_ns = now_ns(self.shared);
         self.shared.looked_ns.store(now_ns, Relaxed);
         let mut pause_ns = None;
@@ -105,7 +111,9 @@ impl<'a> Watchdog<'a> {
             }
         }
         self.rescued = still;
-        pause_ns
+        // However much is marked, it takes half of a processor at most.
+        let took_ns = began.elapsed().as_nanos() as u64;
+        pause_ns.map(|pause_ns| pause_ns.max(took_ns))
     }
 
     /// Flushes one socket if it is due; returns when to look again.
@@ -137,13 +145,17 @@ impl<'a> Watchdog<'a> {
             }
             return due_ns;
         }
-        if flush(self.process, fd).is_ok() && before.is_none() && mark & LEAVING == 0 {
+        let flushed = flush(self.process, fd);
+        if flushed.is_ok() && before.is_none() && mark & LEAVING == 0 {
             let contended = self.contention.of(self.pid, socket.tid.load(Relaxed));
             charge(self.shared, socket, contended);
         }
-        let pause_ns = before.map_or(bound_ns, |known| {
-            (known.pause_ns * 2).min(bound_ns * MOST_BOUNDS)
-        });
+        let pause_ns = match (before, flushed) {
+            // Nothing that could be held on: closed meanwhile, or the program has marked it itself.
+            (_, Err(_)) => bound_ns * MOST_BOUNDS,
+            (None, Ok(())) => bound_ns,
+            (Some(known), Ok(())) => (known.pause_ns * 2).min(bound_ns * MOST_BOUNDS),
+        };
         let next_ns = now_ns.saturating_add(pause_ns);
         still.insert(
             fd,
@@ -181,7 +193,7 @@ fn charge(shared: &Shared, socket: &Socket, contended: bool) {
 pub(crate) fn flush(process: &OwnedFd, fd: usize) -> io::Result<()> {
     debug_assert!(fd < SOCKETS, "an index of the table");
     let socket = descriptor_of(process, fd as i32)?;
-    if option(&socket, libc::SOL_SOCKET, libc::SO_PROTOCOL)? != libc::IPPROTO_TCP {
+    if !speaks_tcp(&socket)? {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
     let on: libc::c_int = 1;
@@ -200,6 +212,15 @@ pub(crate) fn flush(process: &OwnedFd, fd: usize) -> io::Result<()> {
     } else {
         Err(io::Error::last_os_error())
     }
+}
+
+/// Returns whether a descriptor of the process is a TCP socket.
+pub(crate) fn is_tcp(process: &OwnedFd, fd: i32) -> io::Result<bool> {
+    speaks_tcp(&descriptor_of(process, fd)?)
+}
+
+fn speaks_tcp(socket: &OwnedFd) -> io::Result<bool> {
+    Ok(option(socket, libc::SOL_SOCKET, libc::SO_PROTOCOL)? == libc::IPPROTO_TCP)
 }
 
 fn option(socket: &OwnedFd, level: i32, name: i32) -> io::Result<libc::c_int> {

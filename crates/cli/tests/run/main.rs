@@ -6,6 +6,8 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 mod attached;
+mod gates;
+mod glibc;
 mod grafted;
 mod holds;
 mod life;

@@ -7,7 +7,12 @@ use crate::grafted::{segments_of, segments_per_answer, started};
 use crate::programs::{text, tinygram};
 
 /// Builds a program with this compiler; `None`, with the reason, if it cannot.
-fn built(folder: &Path, compiler: &str, source: &Path, arguments: &[&str]) -> Option<PathBuf> {
+pub(super) fn built(
+    folder: &Path,
+    compiler: &str,
+    source: &Path,
+    arguments: &[&str],
+) -> Option<PathBuf> {
     let program = folder.join("server");
     let result = Command::new(compiler)
         .args(arguments)
@@ -22,7 +27,7 @@ fn built(folder: &Path, compiler: &str, source: &Path, arguments: &[&str]) -> Op
     is_built.then_some(program)
 }
 
-fn source(name: &str) -> PathBuf {
+pub(super) fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/run/musl_programs")
         .join(name)
@@ -38,7 +43,7 @@ fn in_c(folder: &Path) -> Option<PathBuf> {
 }
 
 /// Returns the segments of an answer, as the program is and under `run`; every octet is checked.
-fn before_and_after(program: &Path, kind: &str) -> (f64, f64) {
+pub(super) fn before_and_after(program: &Path, kind: &str) -> (f64, f64) {
     let mut as_is = Command::new(program);
     as_is.env("KIND", kind);
     let (server, address) = started(as_is);
@@ -54,9 +59,9 @@ fn before_and_after(program: &Path, kind: &str) -> (f64, f64) {
 }
 
 /// Answers that are asked for where each may wait 40 ms for an acknowledgment.
-const STALLED: u32 = 50;
+pub(super) const STALLED: u32 = 50;
 /// Answers that are asked for elsewhere.
-const COVERED: u32 = 2_000;
+pub(super) const COVERED: u32 = 2_000;
 
 #[test]
 fn a_static_program_in_c_answers_in_one_segment() {

@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use tinygram_graft::attach::{self, Attachment};
+use tinygram_graft::detach;
 use tinygram_graft::journal::{self, Journal};
 use tinygram_graft::object::Object;
 use tinygram_graft::plant::Failed;
-use tinygram_graft::{attach, detach, program};
 
-use super::{ALTERNATIVES, Args, grafted};
+use super::{ALTERNATIVES, Args, elsewhere, grafted};
 use crate::covered::Covered;
 use crate::exit::{Done, Failure};
 
@@ -17,7 +18,7 @@ pub(super) fn attach(args: &Args, pid: u32) -> Result<Done, Failure> {
     let settings = grafted::settings(args)?;
     let exe = format!("/proc/{pid}/exe");
     let bytes = fs::read(&exe).map_err(|error| looking(pid, &error))?;
-    let program = program::read(&bytes).map_err(|why| {
+    let program = grafted::read(args, &bytes).map_err(|why| {
         Failure::Input(format!(
             "process {pid} ({}) {why}; {ALTERNATIVES}",
             fs::read_link(&exe).unwrap_or_default().display()
@@ -29,8 +30,17 @@ pub(super) fn attach(args: &Args, pid: u32) -> Result<Done, Failure> {
     let build = journal::build_of(&bytes);
     let journal = open(pid, &args.journal)?;
     put_back_what_nobody_keeps(pid, build, &journal)?;
-    let attached = attach::attach(pid, &program, build, &object, &settings, &journal)
-        .map_err(|error| failed(pid, error))?;
+    let what = Attachment {
+        program: &program,
+        build,
+        object: &object,
+        settings: &settings,
+        is_verified: args.verify,
+    };
+    let attached = attach::attach(pid, what, &journal).map_err(|error| failed(pid, error))?;
+    if let Some(verified) = &attached.verified {
+        super::super::print(elsewhere::told(verified, pid).as_bytes())?;
+    }
     super::super::print(
         format!(
             "process {pid}: {} (its threads stood still for {:.1} ms); tinygram run --detach {pid} puts back what was \

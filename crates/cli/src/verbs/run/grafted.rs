@@ -3,19 +3,23 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tinygram_coalesce::Policy;
-use tinygram_graft::layout::{self, Cause, Shared};
+use tinygram_graft::launch::{self, Listener, Start};
+use tinygram_graft::layout::{self, Cause, Inert, Shared};
 use tinygram_graft::object::Object;
+use tinygram_graft::program::{self, Program};
 use tinygram_graft::shared::{self, Settings};
-use tinygram_graft::{launch, program};
+use tinygram_graft::verify::Verified;
 use tinygram_preload::settings::{Only, unmapped};
+use tinygram_report::Destination;
 
 use super::stats::{self, Counts, Escaped, Peer};
-use super::{ALTERNATIVES, Args, Format, witness};
+use super::{ALTERNATIVES, Args, Format, elsewhere, witness};
 use crate::exit::{Done, Failure};
 
 /// Becomes the program, with the rule in it.
@@ -28,29 +32,63 @@ pub(super) fn run(args: &Args, command: Command, file: &Path) -> Result<Done, Fa
         doing: format!("reading {}", file.display()),
         error,
     })?;
-    let program = program::read(&bytes).map_err(|why| refused(&why))?;
+    let program = read(args, &bytes).map_err(|why| refused(&why))?;
     let object =
         Object::carried().ok_or_else(|| refused(&"needs an x86-64 build of this command"))?;
-    // Opened before any work, because a name that cannot be written is bad input.
-    let output = super::output(args)?;
-    let shown = super::settings(args)?;
-    let ended = |shared: &Shared, process: &_| {
-        let Some(format) = args.stats else { return };
+    let listener = Shows {
+        args,
+        // Opened before any work, because a name that cannot be written is bad input.
+        output: super::output(args)?,
+        settings: super::settings(args)?,
+    };
+    let start = Start {
+        program: &program,
+        object: &object,
+        settings: &settings,
+        is_verified: args.verify,
+    };
+    Err(refused(&launch::become_program(command, start, listener)))
+}
+
+/// Reads a program's file; one whose version of Go was not tried is refused, unless that is asked for.
+pub(super) fn read(args: &Args, bytes: &[u8]) -> Result<Program, program::Refused> {
+    let program = program::read(bytes)?;
+    if args.tries {
+        Ok(program)
+    } else {
+        program.tried()
+    }
+}
+
+/// Shows what was seen of a program and what was done in it.
+struct Shows<'a> {
+    args: &'a Args,
+    output: Option<Destination>,
+    settings: tinygram_preload::settings::Settings<'a>,
+}
+
+impl Listener for Shows<'_> {
+    fn verified(&mut self, verified: &Verified, pid: u32) {
+        let _ = std::io::stderr().write_all(elsewhere::told(verified, pid).as_bytes());
+    }
+
+    fn ended(&mut self, shared: &Shared, process: &OwnedFd) {
+        let Some(format) = self.args.stats else {
+            return;
+        };
         let counts = counts(shared);
         let end = witness::end_of(process);
+        let words = super::words(&self.args.program);
         let text = match format {
-            Format::Text => stats::text(&shown, &counts),
-            Format::Json => stats::json(&shown, &super::words(&args.program), end, &counts),
+            Format::Text => stats::text(&self.settings, &counts),
+            Format::Json => stats::json(&self.settings, &words, end, &counts),
         };
         // Whether anybody reads this must not affect anything.
-        let _ = match output {
+        let _ = match self.output.take() {
             Some(file) => file.write(text.as_bytes()),
             None => std::io::stderr().write_all(text.as_bytes()),
         };
-    };
-    Err(refused(&launch::become_program(
-        command, &program, &object, &settings, ended,
-    )))
+    }
 }
 
 /// Returns what is to be put in force.
@@ -77,17 +115,31 @@ pub(super) fn settings(args: &Args) -> Result<Settings, Failure> {
 /// Returns what was counted, as `--stats` shows it.
 fn counts(shared: &Shared) -> Counts {
     let get = |count: &AtomicU64| count.load(Relaxed);
-    let executed = get(&shared.executed);
-    let escaped = (executed > 0).then(|| Escaped {
-        name: "what the program executed".to_owned(),
-        reason: "started without the rule",
-        times: executed,
+    let escaped = |name: &str, reason, times| {
+        (times > 0).then(|| Escaped {
+            name: name.to_owned(),
+            reason,
+            times,
+        })
+    };
+    let executed = escaped(
+        "what the program executed",
+        "started without the rule",
+        get(&shared.executed),
+    );
+    let rings = escaped(
+        "what the program writes by io_uring",
+        "its rings pass by",
+        get(&shared.rings),
+    );
+    let rests = escaped("the program itself", rests(shared).unwrap_or_default(), {
+        u64::from(rests(shared).is_some())
     });
     let mut counts = Counts {
         processes: 1,
         unlisted_connections: get(&shared.unlisted),
         processes_still_running: 0,
-        programs_not_covered: escaped.into_iter().collect(),
+        programs_not_covered: [executed, rings, rests].into_iter().flatten().collect(),
         stall_sites: None,
         peers: Vec::new(),
     };
@@ -98,6 +150,32 @@ fn counts(shared: &Shared) -> Counts {
     }
     counts.sort();
     counts
+}
+
+/// Returns why the rule rested in the program, if it did.
+fn rests(shared: &Shared) -> Option<&'static str> {
+    const WHY: [(Inert, &str); 4] = [
+        (
+            Inert::Sandbox,
+            "it sandboxed itself, and was left alone from then on",
+        ),
+        (
+            Inert::Registers,
+            "its registers are not those of a Go program, so it was left alone",
+        ),
+        (
+            Inert::Alone,
+            "the watchdog was gone, so it was left alone from then on",
+        ),
+        (
+            Inert::Replaced,
+            "it executed another program, which is not covered",
+        ),
+    ];
+    let inert = shared.inert.load(Relaxed);
+    WHY.iter()
+        .find(|(why, _)| *why as u32 == inert)
+        .map(|(_, text)| *text)
 }
 
 fn peer(row: &layout::Peer) -> Peer {

@@ -3,6 +3,7 @@
 
 mod attached;
 mod cgroup;
+mod elsewhere;
 mod grafted;
 pub(crate) mod library;
 pub(crate) mod reach;
@@ -88,6 +89,16 @@ pub(crate) struct Args {
           "only", "stats", "cgroup", "preload_dir", "program"])]
     detach: Option<u32>,
 
+    /// Trace a Go or static program for a second, and name the places where it writes or waits past the
+    /// rule
+    #[arg(long, conflicts_with_all = ["switch", "detach", "cgroup"])]
+    verify: bool,
+
+    /// Cover a program that was built with a version of Go that was not tried, if its first calls are
+    /// like those of the versions that were
+    #[arg(long = "try", conflicts_with_all = ["switch", "detach", "cgroup"])]
+    tries: bool,
+
     /// The folder of the journal
     #[arg(
         long,
@@ -140,6 +151,13 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         }
         return Err(Failure::Input(format!(
             "{} {reason}; {ALTERNATIVES}",
+            file.display()
+        )));
+    }
+    if args.verify || args.tries {
+        return Err(Failure::Input(format!(
+            "--verify and --try are for Go and static programs, whose calls are looked at by ptrace; {} is covered by \
+             the library, which has no such places",
             file.display()
         )));
     }

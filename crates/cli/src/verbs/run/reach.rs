@@ -61,7 +61,7 @@ impl fmt::Display for Unreachable {
             Self::GainsPrivileges(how) => {
                 write!(
                     f,
-                    "{how}, and the dynamic linker preloads nothing into a program that gains privileges"
+                    "{how}, and nothing may be put into a program that gains privileges"
                 )
             }
         }

@@ -1,0 +1,152 @@
+//! Programs that glibc is linked into statically: some forty places instead of one.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::grafted::{segments_of, segments_per_answer, started};
+use crate::musl::{COVERED, STALLED, before_and_after, built, source};
+use crate::programs::{text, tinygram};
+
+fn in_c(folder: &Path) -> Option<PathBuf> {
+    let flags = ["-O2", "-static", "-s", "-pthread"];
+    built(folder, "cc", &source("server.c"), &flags)
+}
+
+#[test]
+fn a_static_program_in_c_answers_in_one_segment() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = in_c(folder.path()) else {
+        return;
+    };
+    for kind in ["thread", "poll"] {
+        let (before, after) = before_and_after(&program, kind);
+        assert!(
+            before > 1.9,
+            "{kind}: {before} segments an answer without us"
+        );
+        assert!(after < 1.5, "{kind}: {after} segments an answer under run");
+    }
+}
+
+/// Rust's own target with the C library in it; such a program is loaded at any address.
+#[test]
+fn a_static_program_in_rust_answers_in_one_segment() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["--edition=2024", "-O", "-C", "target-feature=+crt-static"];
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let Some(program) = built(folder.path(), &rustc, &source("server.rs"), &flags) else {
+        return;
+    };
+    let (before, after) = before_and_after(&program, "");
+    assert!(before > 1.9, "{before} segments an answer without us");
+    assert!(after < 1.5, "{after} segments an answer under run");
+}
+
+/// A thread that waits in `read` stands within the octets that become a jump.
+#[test]
+fn the_rule_comes_into_a_running_program_and_leaves_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = in_c(folder.path()) else {
+        return;
+    };
+    let (server, address) = started(Command::new(&program));
+    let pid = server.0.id().to_string();
+    // Its thread waits for the next question.
+    let waiting = std::net::TcpStream::connect(&address).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    let said = |option: &str| {
+        let journal = folder.path().join("journal");
+        let mut command = tinygram();
+        command
+            .args(["run", option, &pid, "--journal"])
+            .arg(journal);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{option}: {output:?}");
+    };
+    for _ in 0..2 {
+        assert!(segments_of(STALLED, &address) > 1.9);
+        said("--attach");
+        let covered = segments_of(COVERED, &address);
+        assert!(covered < 1.5, "{covered} segments an answer");
+        said("--detach");
+    }
+    assert!(segments_of(STALLED, &address) > 1.9);
+    drop(waiting);
+}
+
+#[test]
+fn children_are_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = in_c(folder.path()) else {
+        return;
+    };
+    let (before, after) = before_and_after(&program, "child");
+    assert!((before - after).abs() < 0.5, "{before} became {after}");
+}
+
+#[test]
+fn a_socket_that_became_a_file_is_written_to_as_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = in_c(folder.path()) else {
+        return;
+    };
+    let file = folder.path().join("file");
+    let mut command = tinygram();
+    command.args(["run", "--eager", "--"]).arg(&program);
+    command.env("KIND", "file").env("FILE", &file);
+    let (_server, address) = started(command);
+    segments_per_answer(&address);
+    let expected: String = (0..8).map(|piece| format!("written {piece}\n")).collect();
+    for _ in 0..100 {
+        if std::fs::read_to_string(&file).is_ok_and(|content| content == expected) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{:?}", std::fs::read_to_string(&file));
+}
+
+/// All that matters to the rule passes through the places that were found.
+#[test]
+fn verify_finds_no_place_past_the_rule() {
+    use std::io::Read;
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = in_c(folder.path()) else {
+        return;
+    };
+    let mut command = tinygram();
+    command.args(["run", "--verify", "--"]).arg(&program);
+    command.env("KIND", "thread").stderr(Stdio::piped());
+    let (mut server, address) = started(command);
+    segments_of(STALLED, &address);
+    std::thread::sleep(Duration::from_millis(1_500));
+    let mut errors = server.0.stderr.take().unwrap();
+    drop(server);
+    let mut said = String::new();
+    errors.read_to_string(&mut said).unwrap();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("passed through the known places"), "{said}");
+}
+
+/// A program that waits in a place of its own, before which what is held could not leave.
+#[test]
+fn a_wait_in_an_unknown_place_is_refused_with_what_helps() {
+    let folder = tempfile::tempdir().unwrap();
+    let waits = folder.path().join("waits.c");
+    let code = "#include <unistd.h>\nint main(void) { long r; __asm__ volatile(\"mov $7, %%eax\\n xor %%edi, %%edi\\n syscall\" : \"=a\"(r) : \"S\"(0L), \"d\"(0L) : \"rdi\", \"rcx\", \"r11\", \"memory\"); return write(1, \"\", 0); }";
+    std::fs::write(&waits, code).unwrap();
+    let Some(program) = built(folder.path(), "cc", &waits, &["-static"]) else {
+        return;
+    };
+    let output = tinygram()
+        .args(["run", "--"])
+        .arg(&program)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("makes the system call 7"), "{said}");
+    assert!(said.contains("tinygram run --cgroup"), "{said}");
+}
