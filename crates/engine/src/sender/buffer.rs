@@ -91,11 +91,12 @@ impl SendBuffer {
     /// Returns the most octets of the next piece of a write, if the buffer bounds memory.
     #[inline]
     fn room_by_memory(&self, seq: &Sequence, mss: u32) -> Option<u64> {
+        let pushes = self.pushes.as_ref()?;
         let bounds = Bounds {
             memory: self.capacity,
             unsent: self.notsent_low_water,
         };
-        self.pushes.as_ref()?.room(seq, mss, &bounds)
+        pushes.room(seq, mss, &bounds)
     }
 
     /// Records that a piece is about to be appended.

@@ -78,10 +78,15 @@ impl Sender {
     #[inline]
     fn push_bursts(&mut self, left: &mut [Segment]) {
         if !left.is_empty() && self.buffer.push_ends_writes() {
-            let least = self.buffer.least_burst();
-            let (most, mss) = (self.window.burst(least, &context!(self)), self.path.mss);
-            self.buffer.push_bursts(left, most, mss);
+            self.push_each_burst(left);
         }
+    }
+
+    #[inline(never)] // historic senders never come here
+    fn push_each_burst(&mut self, left: &mut [Segment]) {
+        let least = self.buffer.least_burst();
+        let (most, mss) = (self.window.burst(least, &context!(self)), self.path.mss);
+        self.buffer.push_bursts(left, most, mss);
     }
 
     /// Sends what was never sent, or is sent again after a timeout.
@@ -185,7 +190,7 @@ impl Sender {
         if resending {
             return Some((len as u32, Because::Retransmission));
         }
-        let offer = Offer {
+        let offer = || Offer {
             span: Span::new(self.seq.nxt, end),
             empties,
             idle_on_entry: entry.idle,
@@ -193,7 +198,7 @@ impl Sender {
             outstanding_on_entry: entry.outstanding,
             held_since: self.small.held_since(self.seq.nxt),
         };
-        let because = match self.small.verdict(&offer, view!(self)) {
+        let because = match self.small.verdict(empties, offer, view!(self)) {
             Verdict::Send(because) => because,
             // 4.4BSD: half of the largest window ever offered is enough for a segment.
             Verdict::Hold { .. } if len >= self.seq.max_wnd / 2 => Because::HalfWindow,
@@ -218,9 +223,11 @@ impl Sender {
     /// Returns whether a segment of `len` octets may leave by the pacing rate, if there is one.
     #[inline]
     pub(super) fn leaves_by_rate(&mut self, len: u32) -> bool {
-        if !self.window.is_paced() {
-            return true;
-        }
+        !self.window.is_paced() || self.ask_the_pacer(len)
+    }
+
+    #[inline(never)] // most senders are not paced
+    fn ask_the_pacer(&mut self, len: u32) -> bool {
         let departure = Departure {
             len,
             sent_before: self.counters.data_segments,
@@ -329,8 +336,7 @@ impl Sender {
         if self.timers.retransmitting() {
             return;
         }
-        let has_deadline =
-            self.small.asked_again_at().is_some() || self.window.waits_until().is_some();
+        let has_deadline = self.small.asked_again_at().is_some() || self.window.delays();
         if self.seq.has_unsent() && !has_deadline {
             self.timers.start_persist(self.now, &self.rtt);
         } else {

@@ -68,9 +68,16 @@ impl SmallSegment {
         self.policy.observe_by(moment, || view.vars(cluster, hints));
     }
 
-    /// Returns the verdict on a runt: first the rules that apply to every policy, then the policy.
-    pub(super) fn verdict(&self, offer: &Offer, view: View<'_>) -> Verdict {
-        if !offer.empties && !self.policy.takes_window_cuts() {
+    /// Returns the verdict on a runt, which empties the buffer or not: first the rules that apply to
+    /// every policy, then the policy, for which `offer` describes it.
+    #[inline]
+    pub(super) fn verdict(
+        &self,
+        empties: bool,
+        offer: impl FnOnce() -> Offer,
+        view: View<'_>,
+    ) -> Verdict {
+        if !empties && !self.policy.takes_window_cuts() {
             return Verdict::hold(Why::WindowCuts);
         }
         // "As soon as an acknowledgment arrives to free up buffer space, send() will provide
@@ -79,15 +86,21 @@ impl SmallSegment {
         if more && self.includes_more() {
             return Verdict::hold(Why::MoreToCome);
         }
+        let offer = offer();
         if self.hints.corked {
-            return offer.corked(Why::Corked, &self.vars(view));
+            return self.verdict_of_the_cork(&offer, view);
         }
-        match self.policy.decide_by(offer, || self.vars(view)) {
+        match self.policy.decide_by(&offer, || self.vars(view)) {
             Verdict::Hold { why, .. } if self.hints.nodelay && !why.outranks_nodelay() => {
                 Verdict::Send(Because::NoDelay)
             }
             verdict => verdict,
         }
+    }
+
+    #[cold]
+    fn verdict_of_the_cork(&self, offer: &Offer, view: View<'_>) -> Verdict {
+        offer.corked(Why::Corked, &self.vars(view))
     }
 
     /// Returns whether a thread sleeps for space that only an unsent segment could free.
@@ -112,6 +125,7 @@ impl SmallSegment {
     }
 
     /// Returns the time since when the runt that starts at `start` is held, if it is.
+    #[inline]
     pub(super) fn held_since(&self, start: Offset) -> Option<Instant> {
         let hold = self.hold.filter(|hold| hold.start == start);
         hold.map(|hold| hold.since)
@@ -134,6 +148,7 @@ impl SmallSegment {
     }
 
     /// Holds what starts at `start`, and counts it if it was not held for the same reason before.
+    #[inline]
     pub(super) fn keep(
         &mut self,
         start: Offset,

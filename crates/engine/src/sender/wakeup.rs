@@ -14,7 +14,10 @@ impl Sender {
         if let Some(until) = self.small.asked_again_at() {
             first = first.min(Deadline::at(until));
         }
-        if let Some(next) = self.window.waits_until() {
+        if let Some(next) = self.window.restart.waits_until() {
+            first = first.min(Deadline::at(next));
+        }
+        if let Some(next) = self.window.paced_until() {
             first = first.min(Deadline::at(next));
         }
         first
@@ -29,7 +32,12 @@ impl Sender {
         {
             first = (Deadline::at(until), TimerReason::Hold);
         }
-        if let Some(next) = self.window.waits_until()
+        if let Some(next) = self.window.restart.waits_until()
+            && Deadline::at(next) < first.0
+        {
+            first = (Deadline::at(next), TimerReason::Pace);
+        }
+        if let Some(next) = self.window.paced_until()
             && Deadline::at(next) < first.0
         {
             first = (Deadline::at(next), TimerReason::Pace);

@@ -144,7 +144,7 @@ impl CongestionWindow {
 
     /// Lets the window grow by `octets` that were delivered; `round_trip` is that of the
     /// acknowledgment, if certain.
-    #[inline]
+    #[inline(always)]
     pub(super) fn grow(
         &mut self,
         octets: u64,
@@ -330,15 +330,19 @@ impl CongestionWindow {
         pacer.lets_leave(departure, burst, rate, context.now)
     }
 
-    /// Returns when what waits for its turn may leave, by the rate or after an idle period.
+    /// Returns when what waits for its turn by the pacing rate may leave.
     #[inline]
-    pub(super) fn waits_until(&self) -> Option<Instant> {
-        let restart = self.restart.waits_until();
-        let rate = self.pacer.as_ref().and_then(|pacer| pacer.waits_until());
-        match (restart, rate) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
+    pub(super) fn paced_until(&self) -> Option<Instant> {
+        match &self.pacer {
+            Some(pacer) => pacer.waits_until(),
+            None => None,
         }
+    }
+
+    /// Returns whether something waits for its turn, by the rate or after an idle period.
+    #[inline]
+    pub(super) fn delays(&self) -> bool {
+        self.restart.waits_until().is_some() || self.paced_until().is_some()
     }
 
     /// Clears the waiting marks; the next pass finds out whether anything waits.

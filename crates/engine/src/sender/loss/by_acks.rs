@@ -76,7 +76,7 @@ impl ByAcks {
     }
 
     /// Handles an acknowledgment of new data.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_progress(
         &mut self,
         progress: &Progress,

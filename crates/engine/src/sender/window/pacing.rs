@@ -89,6 +89,7 @@ impl Pacer {
     }
 
     /// Returns when what waits may leave.
+    #[inline]
     pub(crate) fn waits_until(&self) -> Option<Instant> {
         self.waiting.then_some(self.next)
     }
