@@ -10,7 +10,8 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use tinygram_engine::connection::{Config, Wrote};
 use tinygram_engine::extensions::{
-    Ecn, Extensions, Keepalive, PathMtuSearch, SlowStartExit, SynRetries,
+    Ecn, Extensions, Keepalive, LinuxHabits, LossDetection, PathMtuSearch, PushEndsWrites, Sack,
+    SlowStartExit, SynRetries, Undo,
 };
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
@@ -403,13 +404,19 @@ const EVERYTHING: Extensions = Extensions {
     syn_retries: Some(SynRetries::LINUX),
     receive_buffer_most: Some(1 << 22),
     send_buffer_most: Some(1 << 20),
-    push_ends_writes: Some(2),
     path_mtu_search: Some(SEARCH),
-    send_buffer_is_memory: Some(832),
+    linux: ALL_HABITS,
+    ..Extensions::MODERN
+};
+
+const ALL_HABITS: LinuxHabits = LinuxHabits {
     reduces_the_window: true,
     silent_to_unsent_acks: true,
     empty_window_probes: true,
-    ..Extensions::MODERN
+    push_ends_writes: Some(PushEndsWrites {
+        least_burst: 2,
+        buffer_overhead: Some(832),
+    }),
 };
 
 impl Switches {
@@ -418,12 +425,15 @@ impl Switches {
         Extensions {
             window_scaling: self.window_scaling,
             timestamps: self.timestamps,
-            sack: self.sack,
-            dsack: self.dsack,
-            rack_tlp: self.rack_tlp,
-            rate_reduction: self.rate_reduction,
-            undo: self.undo,
-            frto: self.frto,
+            sack: self.sack.then_some(Sack {
+                duplicates: self.dsack,
+                detection: match self.rack_tlp {
+                    true => LossDetection::RackTlp,
+                    false => LossDetection::Counting,
+                },
+                rate_reduction: self.rate_reduction,
+                undo: self.undo.then_some(Undo { frto: self.frto }),
+            }),
             bounds_initial_cwnd: self.bounds_initial_cwnd,
             limited_transmit: self.limited_transmit,
             black_hole_detection: self.black_hole_detection,
@@ -433,7 +443,6 @@ impl Switches {
             time_wait_ignores_resets: self.time_wait_ignores_resets,
             fin_wait_2: limit(self.fin_wait_2),
             receive_buffer_most: self.receive_buffer_grows.then_some(1 << 22),
-            push_ends_writes: self.push_ends_writes.then_some(2),
             slow_start_exit: *pick(
                 &[
                     None,
@@ -447,10 +456,15 @@ impl Switches {
                 &[None, Some(Ecn::IfAsked), Some(Ecn::Ask { again: 1 })],
                 self.ecn,
             ),
-            reduces_the_window: self.reduces_the_window,
-            silent_to_unsent_acks: self.silent_to_unsent_acks,
-            empty_window_probes: self.empty_window_probes,
-            send_buffer_is_memory: self.send_buffer_is_memory.then_some(832),
+            linux: LinuxHabits {
+                reduces_the_window: self.reduces_the_window,
+                silent_to_unsent_acks: self.silent_to_unsent_acks,
+                empty_window_probes: self.empty_window_probes,
+                push_ends_writes: self.push_ends_writes.then_some(PushEndsWrites {
+                    least_burst: 2,
+                    buffer_overhead: self.send_buffer_is_memory.then_some(832),
+                }),
+            },
             path_mtu_search: *pick(
                 &[Some(SEARCH), Some(PathMtuSearch::AFTER_A_BLACK_HOLE), None],
                 self.path_mtu_search,

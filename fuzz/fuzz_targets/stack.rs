@@ -9,11 +9,13 @@ use std::task::{Context, Poll, Waker};
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, PathMtuSearch, SlowStartExit};
+use tinygram_engine::extensions::{
+    Ecn, Extensions, Keepalive, LinuxHabits, PathMtuSearch, PushEndsWrites, SlowStartExit,
+};
 use tinygram_engine::profile::Profile;
 use tinygram_engine::{Duration, Flags, Instant, Timestamps};
 use tinygram_tcp::Abilities;
-use tinygram_tcp::SocketOptions;
+use tinygram_tcp::{SocketOptions, StackRules};
 use tinygram_tcp::{Batch, Core};
 use tinygram_wire::checksum::Sum;
 use tinygram_wire::encode::{Checksum, Path};
@@ -140,6 +142,7 @@ fuzz_target!(|input: Input| {
         send_buffer: if setup.scarce { MEMORY } else { BUFFER },
         receive_buffer: if setup.scarce { MEMORY } else { BUFFER },
         extensions: setup.everything.then_some(EVERYTHING),
+        rules: setup.everything.then_some(StackRules::LINUX_6),
         ..SocketOptions::default()
     };
     let mut core = Core::with_keys(abilities, &[SERVER.ip()], [[0; 16]; 2]);
@@ -184,19 +187,22 @@ const EVERYTHING: Extensions = Extensions {
     slow_start_exit: Some(SlowStartExit::HystartPlusPlus),
     keepalive: Some(Keepalive::LINUX),
     user_timeout: Some(Duration::from_secs(30)),
-    urgent_out_of_line: true,
     receive_buffer_most: Some(LARGEST_BUFFER),
     send_buffer_most: Some(BUFFER),
-    push_ends_writes: Some(2),
     path_mtu_search: Some(PathMtuSearch {
         from_the_start: true,
         // So small that probes fit into the buffers.
         base_mss: 64,
     }),
-    send_buffer_is_memory: Some(832),
-    reduces_the_window: true,
-    silent_to_unsent_acks: true,
-    empty_window_probes: true,
+    linux: LinuxHabits {
+        reduces_the_window: true,
+        silent_to_unsent_acks: true,
+        empty_window_probes: true,
+        push_ends_writes: Some(PushEndsWrites {
+            least_burst: 2,
+            buffer_overhead: Some(832),
+        }),
+    },
     ..Extensions::MODERN
 };
 

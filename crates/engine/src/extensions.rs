@@ -1,8 +1,10 @@
-//! The extensions beyond RFC 9293's core that a connection may use: one switch each.
+//! The extensions beyond RFC 9293's core that a connection may use: a tree, in which what depends on
+//! another extension cannot be had without it.
 
+use crate::registry::UnknownName;
 use crate::time::Duration;
 
-/// The switches. A historic profile has [`Extensions::NONE`]. An extension that needs the peer's
+/// The extensions. A historic profile has [`Extensions::NONE`]. An extension that needs the peer's
 /// consent is in force once both SYNs have offered it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extensions {
@@ -11,23 +13,9 @@ pub struct Extensions {
     pub window_scaling: bool,
     /// Timestamps, for round trips (RFC 7323, section 4) and against old duplicates (section 5).
     pub timestamps: bool,
-    /// SACK blocks from the receiver (RFC 2018) and a scoreboard at the sender (RFC 6675).
-    pub sack: bool,
-    /// The receiver reports what came twice (RFC 2883); needs `sack`.
-    pub dsack: bool,
-    /// Losses are detected by time instead of by counting, and the end of a flight is probed (RFC
-    /// 8985); needs `sack`.
-    pub rack_tlp: bool,
-    /// During recovery the window falls in proportion to what is delivered (RFC 9937); needs
-    /// `sack`. Without it the window falls at once, and several losses of one flight can be sent
-    /// again at one instant.
-    pub rate_reduction: bool,
-    /// A window reduction is undone if a timestamp (Eifel: RFC 3522) or DSACKs (RFC 3708) show that
-    /// nothing was lost (RFC 9438, section 4.9); needs `sack`.
-    pub undo: bool,
-    /// After a timeout, new data shows whether it came too early (F-RTO: RFC 5682, section 3.1);
-    /// needs `sack` and `undo`.
-    pub frto: bool,
+    /// SACK blocks from the receiver (RFC 2018) and a scoreboard at the sender (RFC 6675), with what
+    /// needs them.
+    pub sack: Option<Sack>,
     /// The rule that ends slow start before anything is lost.
     pub slow_start_exit: Option<SlowStartExit>,
     /// Segments that are handed to the device together wait until the previous ones have had their
@@ -36,17 +24,14 @@ pub struct Extensions {
     pub pacing: bool,
     /// The network may mark packets instead of dropping them (RFC 3168); `None` ignores marks.
     pub ecn: Option<Ecn>,
-    /// A loss reduces the congestion window itself, as on Linux. Without it, a loss reduces the
-    /// window to a share of what is in flight (RFC 5681, equation 4; RFC 9438, section 4.6), which
-    /// is less if the application has little to send.
-    pub reduces_the_window: bool,
     /// The initial window of large segments is bounded to two of them, or 14,600 octets (RFC 6928,
     /// section 2). Linux sends ten whatever their size.
     pub bounds_initial_cwnd: bool,
     /// Each of the first two duplicate ACKs lets new data leave (RFC 3042). With a scoreboard, RFC
     /// 6675's pipe has this effect.
     pub limited_transmit: bool,
-    /// Repeated timeouts make segments smaller (RFC 4821, section 7.7; RFC 8899, section 4.3).
+    /// Repeated timeouts make segments smaller (RFC 4821, section 7.7; RFC 8899, section 4.3). A
+    /// search that begins [after a black hole](PathMtuSearch::AFTER_A_BLACK_HOLE) includes this.
     pub black_hole_detection: bool,
     /// Ten minutes after a router reported the path's MTU, larger segments are tried again, because
     /// the path may have changed (RFC 1191, section 6.3; RFC 8201, section 4).
@@ -57,13 +42,6 @@ pub struct Extensions {
     /// ACKs that are too old are challenged (RFC 5961, section 5), and all challenges, also those
     /// for RST and SYN, are limited (section 7).
     pub blind_attack_defence: bool,
-    /// An ACK of what was never sent is dropped silently, as older Linux kernels do (6.18 answers
-    /// it). Without it, the ACK is answered (RFC 9293, section 3.10.7.4; RFC 5961, section 5.2).
-    pub silent_to_unsent_acks: bool,
-    /// Probes of a closed window carry no data and have a sequence number below what is
-    /// acknowledged, as Linux's do (`tcp_xmit_probe_skb`). Without it, they carry an octet (RFC
-    /// 9293, section 3.8.6.1).
-    pub empty_window_probes: bool,
     /// Probes of an idle peer, from the start (RFC 9293, section 3.8.4). A socket can ask for them
     /// later.
     pub keepalive: Option<Keepalive>,
@@ -74,14 +52,6 @@ pub struct Extensions {
     /// Without it, a SYN is repeated as often as data. A socket can choose its own number
     /// (TCP_SYNCNT).
     pub syn_retries: Option<SynRetries>,
-    /// The last octet of urgent data is taken out of the stream, and the application reads it apart
-    /// (MSG_OOB), as BSD and Linux do. Without it, or with SO_OOBINLINE, it stays in the stream, as
-    /// RFC 9293, section 3.8.5, has it and RFC 6093, section 6, asks of applications.
-    pub urgent_out_of_line: bool,
-    /// A listener whose half-open connections are as many as its backlog answers further SYNs
-    /// without storing anything (SYN cookies: RFC 4987, section 3.6). Without it, the oldest
-    /// half-open connection is dropped (section 3.4).
-    pub syn_cookies: bool,
     /// A RST does not end TIME-WAIT (RFC 1337, section 3, fix F1).
     pub time_wait_ignores_resets: bool,
     /// How long an application that has gone waits for the peer's FIN.
@@ -94,16 +64,8 @@ pub struct Extensions {
     /// windows, one that is in flight and one that follows (Linux: `tcp_sndbuf_expand`). A size that
     /// the application sets ends that.
     pub send_buffer_most: Option<u64>,
-    /// PSH is set at the end of a write's data, unless more was announced, and at every half of the
-    /// peer's largest window (Linux). Without it, PSH is set on the segment that empties the buffer
-    /// (RFC 9293, section 3.9.1.2, leaves the choice). The number is how many segments at least are
-    /// handed to the device together if so many are due, the last with PSH (`tcp_min_tso_segs`).
-    pub push_ends_writes: Option<u32>,
-    /// The send buffer bounds memory, as SO_SNDBUF does on Linux, instead of octets. A kernel
-    /// buffer that has been begun is filled up however little is free, and takes this many octets
-    /// besides its data (832 on Linux 6.18 for x86-64, as `SK_MEMINFO_WMEM_QUEUED` shows). Needs
-    /// `push_ends_writes`.
-    pub send_buffer_is_memory: Option<u32>,
+    /// What Linux does otherwise than the RFCs have it.
+    pub linux: LinuxHabits,
 }
 
 impl Extensions {
@@ -111,52 +73,35 @@ impl Extensions {
     pub const NONE: Self = Self {
         window_scaling: false,
         timestamps: false,
-        sack: false,
-        dsack: false,
-        rack_tlp: false,
-        rate_reduction: false,
-        undo: false,
-        frto: false,
+        sack: None,
         slow_start_exit: None,
         pacing: false,
         ecn: None,
-        reduces_the_window: false,
         bounds_initial_cwnd: false,
         limited_transmit: false,
         black_hole_detection: false,
         path_mss_expires: false,
         path_mtu_search: None,
         blind_attack_defence: false,
-        silent_to_unsent_acks: false,
-        empty_window_probes: false,
         keepalive: None,
         user_timeout: None,
         syn_retries: None,
-        urgent_out_of_line: false,
-        syn_cookies: false,
         time_wait_ignores_resets: false,
         fin_wait_2: None,
         receive_buffer_most: None,
         send_buffer_most: None,
-        push_ends_writes: None,
-        send_buffer_is_memory: None,
+        linux: LinuxHabits::NONE,
     };
     /// What Linux 6 has switched on as shipped.
     pub const LINUX_6: Self = Self {
         window_scaling: true,
         timestamps: true,
-        sack: true,
-        dsack: true,
-        rack_tlp: true,
-        rate_reduction: true,
-        undo: true,
-        frto: true,
+        sack: Some(Sack::FULL),
         slow_start_exit: Some(SlowStartExit::Hystart),
         // `tcp_ecn` is 2 as shipped.
         ecn: Some(Ecn::IfAsked),
         // Pacing comes with the queue `fq`, which is not the default.
         pacing: false,
-        reduces_the_window: true,
         bounds_initial_cwnd: false,
         limited_transmit: true,
         // `tcp_mtu_probing` is off as shipped.
@@ -165,14 +110,9 @@ impl Extensions {
         // The route's entry holds for `mtu_expires`.
         path_mss_expires: true,
         blind_attack_defence: true,
-        silent_to_unsent_acks: false,
-        empty_window_probes: true,
         keepalive: None,
         user_timeout: None,
         syn_retries: Some(SynRetries::LINUX),
-        urgent_out_of_line: true,
-        // `tcp_syncookies` is 1 as shipped.
-        syn_cookies: true,
         // `tcp_rfc1337` is off as shipped.
         time_wait_ignores_resets: false,
         // `tcp_fin_timeout`.
@@ -181,14 +121,7 @@ impl Extensions {
         // does, and that turns growth off.
         receive_buffer_most: None,
         send_buffer_most: None,
-        push_ends_writes: Some(2),
-        // The buffer sizes that the caller of a profile states are octets of data, so that they
-        // mean the same everywhere: in the inequalities of `tinygram deadlock` (with 832 here the
-        // simulated sender holds more than its S: 91.94 Mbit/s instead of 76.91 in its example),
-        // and for the three backends of naglemark, of which the kernel doubles what is asked for.
-        // So PSH inside a write of more than half the peer's window may stand elsewhere than on
-        // Linux; 832 here corrects it.
-        send_buffer_is_memory: None,
+        linux: LinuxHabits::LINUX_6,
     };
     /// Every extension that helps without being asked for.
     pub const MODERN: Self = Self {
@@ -198,15 +131,192 @@ impl Extensions {
         path_mtu_search: Some(PathMtuSearch::AFTER_A_BLACK_HOLE),
         time_wait_ignores_resets: true,
         slow_start_exit: Some(SlowStartExit::HystartPlusPlus),
-        reduces_the_window: false,
         bounds_initial_cwnd: true,
-        silent_to_unsent_acks: false,
-        empty_window_probes: false,
         // Linux gives up after two minutes; RFC 9293, section 3.8.3, demands three at least.
         syn_retries: None,
-        urgent_out_of_line: false,
+        linux: LinuxHabits {
+            push_ends_writes: LinuxHabits::LINUX_6.push_ends_writes,
+            ..LinuxHabits::NONE
+        },
         ..Self::LINUX_6
     };
+
+    /// The names that [`switch_on`](Self::switch_on) takes.
+    pub const SWITCHES: [&'static str; 16] = [
+        "window-scaling",
+        "timestamps",
+        "sack",
+        "dsack",
+        "rack-tlp",
+        "rate-reduction",
+        "undo",
+        "frto",
+        "bounds-initial-cwnd",
+        "limited-transmit",
+        "black-hole-detection",
+        "blind-attack-defence",
+        "pacing",
+        "reduces-the-window",
+        "silent-to-unsent-acks",
+        "empty-window-probes",
+    ];
+
+    /// Switches on the extension with this name, and those that it cannot do without: `frto`
+    /// switches `undo` and `sack` on.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownName`], which lists the known names.
+    pub fn switch_on(&mut self, name: &str) -> Result<(), UnknownName> {
+        match name {
+            "window-scaling" => self.window_scaling = true,
+            "timestamps" => self.timestamps = true,
+            "sack" => _ = self.with_sack(),
+            "dsack" => self.with_sack().duplicates = true,
+            "rack-tlp" => self.with_sack().detection = LossDetection::RackTlp,
+            "rate-reduction" => self.with_sack().rate_reduction = true,
+            "undo" => _ = self.with_sack().with_undo(),
+            "frto" => self.with_sack().with_undo().frto = true,
+            "bounds-initial-cwnd" => self.bounds_initial_cwnd = true,
+            "limited-transmit" => self.limited_transmit = true,
+            "black-hole-detection" => self.black_hole_detection = true,
+            "blind-attack-defence" => self.blind_attack_defence = true,
+            "pacing" => self.pacing = true,
+            "reduces-the-window" => self.linux.reduces_the_window = true,
+            "silent-to-unsent-acks" => self.linux.silent_to_unsent_acks = true,
+            "empty-window-probes" => self.linux.empty_window_probes = true,
+            _ => {
+                return Err(UnknownName {
+                    kind: "extension",
+                    name: name.into(),
+                    known: Self::SWITCHES.into(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn with_sack(&mut self) -> &mut Sack {
+        self.sack.get_or_insert(Sack::PLAIN)
+    }
+
+    /// Returns whether repeated timeouts make segments smaller.
+    pub(crate) fn detects_black_holes(&self) -> bool {
+        let after_one = |search: PathMtuSearch| !search.from_the_start;
+        self.black_hole_detection || self.path_mtu_search.is_some_and(after_one)
+    }
+}
+
+/// What SACK blocks are used for besides RFC 6675's scoreboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sack {
+    /// The receiver reports what came twice (RFC 2883).
+    pub duplicates: bool,
+    /// How losses are detected.
+    pub detection: LossDetection,
+    /// During recovery the window falls in proportion to what is delivered (RFC 9937). Without it
+    /// the window falls at once, and several losses of one flight can be sent again at one instant.
+    pub rate_reduction: bool,
+    /// Whether and how a needless reduction of the window is undone.
+    pub undo: Option<Undo>,
+}
+
+impl Sack {
+    /// RFC 2018 and RFC 6675 alone.
+    pub const PLAIN: Self = Self {
+        duplicates: false,
+        detection: LossDetection::Counting,
+        rate_reduction: false,
+        undo: None,
+    };
+    /// All that is built on them.
+    pub const FULL: Self = Self {
+        duplicates: true,
+        detection: LossDetection::RackTlp,
+        rate_reduction: true,
+        undo: Some(Undo { frto: true }),
+    };
+
+    fn with_undo(&mut self) -> &mut Undo {
+        self.undo.get_or_insert(Undo { frto: false })
+    }
+}
+
+/// How a scoreboard tells that a segment is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossDetection {
+    /// Three segments above it, or more octets than two full ones have, were SACKed (RFC 6675,
+    /// section 4, `IsLost`).
+    Counting,
+    /// One that was sent sufficiently later has arrived, and the end of a flight is probed (RFC
+    /// 8985).
+    RackTlp,
+}
+
+/// The undo of a reduction of the window, if a timestamp (Eifel: RFC 3522) or DSACKs (RFC 3708) show
+/// that nothing was lost (RFC 9438, section 4.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Undo {
+    /// After a timeout, new data shows whether it came too early (F-RTO: RFC 5682, section 3.1).
+    pub frto: bool,
+}
+
+/// What Linux does otherwise than the RFCs have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinuxHabits {
+    /// A loss reduces the congestion window itself. Without it, a loss reduces the window to a share
+    /// of what is in flight (RFC 5681, equation 4; RFC 9438, section 4.6), which is less if the
+    /// application has little to send.
+    pub reduces_the_window: bool,
+    /// An ACK of what was never sent is dropped silently, as older kernels do (6.18 answers it).
+    /// Without it, the ACK is answered (RFC 9293, section 3.10.7.4; RFC 5961, section 5.2).
+    pub silent_to_unsent_acks: bool,
+    /// Probes of a closed window carry no data and have a sequence number below what is
+    /// acknowledged (`tcp_xmit_probe_skb`). Without it, they carry an octet (RFC 9293, section
+    /// 3.8.6.1).
+    pub empty_window_probes: bool,
+    /// PSH is set at the end of a write's data, unless more was announced, and at every half of the
+    /// peer's largest window. Without it, PSH is set on the segment that empties the buffer (RFC
+    /// 9293, section 3.9.1.2, leaves the choice).
+    pub push_ends_writes: Option<PushEndsWrites>,
+}
+
+impl LinuxHabits {
+    /// None of them.
+    pub const NONE: Self = Self {
+        reduces_the_window: false,
+        silent_to_unsent_acks: false,
+        empty_window_probes: false,
+        push_ends_writes: None,
+    };
+    /// Those of Linux 6.
+    pub const LINUX_6: Self = Self {
+        reduces_the_window: true,
+        silent_to_unsent_acks: false,
+        empty_window_probes: true,
+        push_ends_writes: Some(PushEndsWrites {
+            least_burst: 2,
+            // The buffer sizes that the caller of a profile states are octets of data, so that they
+            // mean the same everywhere: in the inequalities of `tinygram deadlock` (with 832 here
+            // the simulated sender holds more than its S: 91.94 Mbit/s instead of 76.91 in its
+            // example), and for the three backends of naglemark, of which the kernel doubles what is
+            // asked for. So PSH inside a write of more than half the peer's window may stand
+            // elsewhere than on Linux; 832 here corrects it.
+            buffer_overhead: None,
+        }),
+    };
+}
+
+/// PSH by kernel buffers, which hold what one or several writes wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PushEndsWrites {
+    /// How many segments at least are handed to the device together if so many are due, the last with
+    /// PSH (`tcp_min_tso_segs`).
+    pub least_burst: u32,
+    /// If set, the send buffer bounds memory, as SO_SNDBUF does, instead of octets. A kernel buffer
+    /// that has been begun is filled up however little is free, and takes this many octets besides
+    /// its data (832 on Linux 6.18 for x86-64, as `SK_MEMINFO_WMEM_QUEUED` shows).
+    pub buffer_overhead: Option<u32>,
 }
 
 /// The search for a larger path MTU.

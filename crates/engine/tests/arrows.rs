@@ -16,7 +16,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("time", &[]),
     ("offset", &[]),
     ("options", &["offset", "time"]),
-    ("extensions", &["time"]),
+    ("extensions", &["registry", "time"]),
     ("segment", &["offset", "options"]),
     ("outbox", &["segment"]),
     ("registry", &[]),

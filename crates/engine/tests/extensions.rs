@@ -2,7 +2,7 @@
 //! them.
 
 use tinygram_engine::connection::Connection;
-use tinygram_engine::extensions::Extensions;
+use tinygram_engine::extensions::{Extensions, LossDetection, Sack};
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::{
     Duration, Flags, Instant, Offset, Options, Outbox, Segment, State, Timestamps,
@@ -84,4 +84,47 @@ fn time_wait_gives_way_to_what_is_newer() {
     let mut bare = syn(3, 0);
     bare.options = Options::default();
     assert!(connection.gives_way_to(&bare), "by its number, no clock");
+}
+
+/// A branch comes with its trunk, in whatever order they are named; and every name is known.
+#[test]
+fn what_depends_on_sack_switches_it_on() {
+    let with = |names: &[&str]| {
+        let mut extensions = Extensions::NONE;
+        for name in names {
+            extensions.switch_on(name).expect("a known name");
+        }
+        extensions
+    };
+    assert_eq!(with(&["sack"]).sack, Some(Sack::PLAIN));
+    let undo = with(&["frto"]).sack.and_then(|sack| sack.undo);
+    assert!(undo.expect("undone").frto);
+    assert_eq!(with(&["rack-tlp", "sack"]), with(&["sack", "rack-tlp"]));
+    assert_eq!(
+        with(&[
+            "sack",
+            "dsack",
+            "rack-tlp",
+            "rate-reduction",
+            "undo",
+            "frto"
+        ])
+        .sack,
+        Some(Sack::FULL)
+    );
+    let detection = with(&["dsack"]).sack.map(|sack| sack.detection);
+    assert_eq!(detection, Some(LossDetection::Counting));
+    for name in Extensions::SWITCHES {
+        assert_ne!(with(&[name]), Extensions::NONE, "{name}");
+    }
+    let error = Extensions::NONE
+        .clone()
+        .switch_on("rack")
+        .expect_err("no such name");
+    assert!(
+        error
+            .to_string()
+            .starts_with("no extension is called `rack`; there are window-scaling, "),
+        "{error}"
+    );
 }

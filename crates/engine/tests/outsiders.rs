@@ -14,7 +14,7 @@ use tinygram_engine::sender::send_policy::{
     Because, Moment, Offer, Rule, SendPolicy, Vars, Verdict, Why,
 };
 use tinygram_engine::socket::copy_rule::{self, CopyRule, CopyView, Custom, Mclbytes, Step};
-use tinygram_engine::{Connection, Duration, Extensions, Instant, Outbox, Segment};
+use tinygram_engine::{Connection, Duration, Instant, Outbox, Segment};
 
 const SIZES: Sizes = Sizes {
     mss: 1000,
@@ -276,13 +276,6 @@ fn a_configuration_that_cannot_work_is_refused_with_the_reason() {
     assert_eq!(
         wrong(&|it| it.sender.rto.min = it.sender.rto.max + Duration::from_secs(1)),
         "a retransmission time-out of at least 61 s and at most 60 s"
-    );
-    assert_eq!(
-        wrong(&|it| it.extensions = Extensions {
-            dsack: true,
-            ..Extensions::NONE
-        }),
-        "dsack and rack_tlp need sack"
     );
     wrong(&|it| it.sender.buffer = 0);
     wrong(&|it| it.sender.mss = 65_536);

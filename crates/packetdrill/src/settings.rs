@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use tinygram_engine::Duration;
-use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, PathMtuSearch, SynRetries};
+use tinygram_engine::extensions::{
+    Ecn, Extensions, Keepalive, LinuxHabits, PathMtuSearch, PushEndsWrites, SynRetries,
+};
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
-use tinygram_tcp::{Route, SocketOptions};
+use tinygram_tcp::{Route, SocketOptions, StackRules};
 
 /// Names and values; the file's override the flags'.
 #[derive(Clone, Debug, Default)]
@@ -161,6 +163,7 @@ impl Settings {
             receive_buffer,
             route: self.route(v6),
             extensions: Some(self.extensions()),
+            rules: Some(self.rules()),
             ack_policy: self.ack_policy(),
             congestion: self.congestion(),
             ..SocketOptions::default()
@@ -238,13 +241,8 @@ impl Settings {
         if !self.freebsd() {
             let most = self.nth("net.ipv4.tcp_wmem", 2).unwrap_or(4 << 20);
             extensions.send_buffer_most = Some(most);
-            if self.profile().name == Profile::LINUX_6.name {
-                extensions.send_buffer_is_memory = Some(BUFFER_OVERHEAD);
-            }
         }
-        if let Some(least) = self.number("net.ipv4.tcp_min_tso_segs") {
-            extensions.push_ends_writes = Some(least.max(1) as u32);
-        }
+        extensions.linux.push_ends_writes = self.push_ends_writes(&extensions.linux);
         if let Some(probing) = self.number("net.ipv4.tcp_mtu_probing") {
             extensions.black_hole_detection = probing > 0;
             extensions.path_mtu_search = (probing > 0).then(|| PathMtuSearch {
@@ -265,11 +263,34 @@ impl Settings {
         extensions
     }
 
+    /// Returns where PSH is set, which also says how the send buffer counts.
+    fn push_ends_writes(&self, of_the_profile: &LinuxHabits) -> Option<PushEndsWrites> {
+        let mut push = of_the_profile.push_ends_writes;
+        if let Some(push) = &mut push
+            && self.profile().name == Profile::LINUX_6.name
+        {
+            push.buffer_overhead = Some(BUFFER_OVERHEAD);
+        }
+        let Some(least) = self.number("net.ipv4.tcp_min_tso_segs") else {
+            return push;
+        };
+        Some(PushEndsWrites {
+            least_burst: least.max(1) as u32,
+            buffer_overhead: push.and_then(|push| push.buffer_overhead),
+        })
+    }
+
+    /// Returns the byte stack's rules, changed by what the script sets.
+    fn rules(&self) -> StackRules {
+        let of_the_profile = StackRules::of(self.profile());
+        StackRules {
+            syn_cookies: of_the_profile.syn_cookies && !self.is_off("net.ipv4.tcp_syncookies"),
+            ..of_the_profile
+        }
+    }
+
     /// Switches off what the script has set to 0.
     fn switch_off(&self, extensions: &mut Extensions) {
-        if self.is_off("net.ipv4.tcp_syncookies") {
-            extensions.syn_cookies = false;
-        }
         if self.is_off("tcp_cubic.hystart") {
             extensions.slow_start_exit = None;
         }
@@ -281,12 +302,12 @@ impl Settings {
             extensions.window_scaling = false;
         }
         if self.is_off("net.ipv4.tcp_sack") || self.is_off("net.inet.tcp.sack.enable") {
-            extensions.sack = false;
-            extensions.dsack = false;
-            extensions.rack_tlp = false;
+            extensions.sack = None;
         }
-        if self.is_off("net.ipv4.tcp_dsack") {
-            extensions.dsack = false;
+        if let Some(sack) = &mut extensions.sack
+            && self.is_off("net.ipv4.tcp_dsack")
+        {
+            sack.duplicates = false;
         }
     }
 
@@ -369,7 +390,13 @@ mod tests {
         let expected = Extensions {
             receive_buffer_most: linux.receive_buffer_most,
             send_buffer_most: linux.send_buffer_most,
-            send_buffer_is_memory: Some(BUFFER_OVERHEAD),
+            linux: LinuxHabits {
+                push_ends_writes: Some(PushEndsWrites {
+                    least_burst: 2,
+                    buffer_overhead: Some(BUFFER_OVERHEAD),
+                }),
+                ..LinuxHabits::LINUX_6
+            },
             ..Extensions::LINUX_6
         };
         assert_eq!(linux, expected);
@@ -388,11 +415,11 @@ mod tests {
         assert_eq!(freebsd, expected);
         let documents = include_str!("../../../docs/conformance.md");
         for name in [
-            "receive_buffer_most",
-            "send_buffer_most",
-            "send_buffer_is_memory",
+            "Extensions::receive_buffer_most",
+            "Extensions::send_buffer_most",
+            "PushEndsWrites::buffer_overhead",
         ] {
-            let stands = documents.contains(&format!("`Extensions::{name}`"));
+            let stands = documents.contains(&format!("`{name}`"));
             assert!(stands, "{name} is not in docs/conformance.md");
         }
     }
@@ -403,7 +430,8 @@ mod tests {
         for profile in ["profile=modern", "profile=linux_6"] {
             let set = |more: &str| played(&format!("{profile},{more}"));
             assert_eq!(set("net.ipv4.tcp_ecn=0").ecn, None);
-            assert!(!set("net.ipv4.tcp_syncookies=0").syn_cookies);
+            let flags = format!("{profile},net.ipv4.tcp_syncookies=0");
+            assert!(!Settings::new(&flags).unwrap().rules().syn_cookies);
             assert!(!set("net.ipv4.tcp_mtu_probing=0").black_hole_detection);
             let syn = set("net.ipv4.tcp_syn_retries=2").syn_retries.unwrap();
             assert_eq!(syn, SynRetries { syn: 2, syn_ack: 5 });

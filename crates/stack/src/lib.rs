@@ -55,4 +55,4 @@ pub use driver::Driver;
 pub use listener::TcpListener;
 pub use stack::{Stack, StackSettings};
 pub use stream::{OwnedReadHalf, OwnedWriteHalf, TcpStream};
-pub use tinygram_tcp::SocketOptions;
+pub use tinygram_tcp::{SocketOptions, StackRules};

@@ -61,7 +61,7 @@ pub use addresses::{Unfit, check_address};
 pub use info::Info;
 pub use link::{Abilities, Offload};
 pub use memory::USUAL_MEMORY;
-pub use options::{Route, SocketOptions};
+pub use options::{Route, SocketOptions, StackRules};
 pub use readiness::Readiness;
 pub use transmit::Batch;
 
@@ -351,11 +351,11 @@ impl Core {
         }
         let mut socket = Socket::new(
             connection,
-            &config,
             path,
             Sequence::new(numbers.initial_sequence),
             owner,
         );
+        socket.urgent_inline = !options.rules().urgent_out_of_line;
         if self.is_memory_scarce() {
             socket.limit();
         }

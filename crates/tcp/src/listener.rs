@@ -64,7 +64,7 @@ impl Listener {
         if self.half_open.len() < self.backlog {
             return Admission::Granted(self.next_serial);
         }
-        if self.options.extensions().syn_cookies {
+        if self.options.rules().syn_cookies {
             return Admission::Cookie;
         }
         let (_, oldest) = *self.half_open.first().expect("a backlog of one at least");

@@ -30,6 +30,8 @@ pub struct SocketOptions {
     pub congestion: Option<Congestion>,
     /// The extensions that it may use, if not the profile's.
     pub extensions: Option<Extensions>,
+    /// The rules of the byte stack, if not the profile's.
+    pub rules: Option<StackRules>,
     /// A listener's connection is handed out when data or the FIN has come, or after this time
     /// (TCP_DEFER_ACCEPT). Until then it counts as half open. `None` hands it out after the
     /// handshake.
@@ -40,6 +42,47 @@ pub struct SocketOptions {
     /// The DSCP of all packets (RFC 2474): 0 to 63, of which more bits are ignored. The two bits of
     /// ECN beside it belong to the connection.
     pub dscp: u8,
+}
+
+/// What concerns the byte stack alone, and not the connections below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackRules {
+    /// The last octet of urgent data is taken out of the stream, and the application reads it apart
+    /// (MSG_OOB), as BSD and Linux do. Without it, or with SO_OOBINLINE, it stays in the stream, as
+    /// RFC 9293, section 3.8.5, has it and RFC 6093, section 6, asks of applications.
+    pub urgent_out_of_line: bool,
+    /// A listener whose half-open connections are as many as its backlog answers further SYNs
+    /// without storing anything (SYN cookies: RFC 4987, section 3.6). Without it, the oldest
+    /// half-open connection is dropped (section 3.4).
+    pub syn_cookies: bool,
+}
+
+impl StackRules {
+    /// Those of historic profiles.
+    pub const NONE: Self = Self {
+        urgent_out_of_line: false,
+        syn_cookies: false,
+    };
+    /// What Linux 6 has switched on as shipped (`tcp_syncookies` is 1).
+    pub const LINUX_6: Self = Self {
+        urgent_out_of_line: true,
+        syn_cookies: true,
+    };
+    /// Those of the profile `modern`.
+    pub const MODERN: Self = Self {
+        urgent_out_of_line: false,
+        ..Self::LINUX_6
+    };
+
+    /// Returns the rules that go with a profile.
+    #[must_use]
+    pub fn of(profile: &Profile) -> Self {
+        match profile.name {
+            "linux_6" => Self::LINUX_6,
+            "modern" => Self::MODERN,
+            _ => Self::NONE,
+        }
+    }
 }
 
 /// What is known of a path before anything is sent (Linux: `ip route ... mtu, advmss, initcwnd`).
@@ -69,6 +112,7 @@ impl Default for SocketOptions {
             ack_policy: None,
             congestion: None,
             extensions: None,
+            rules: None,
             defer_accept: None,
             ttl: TTL,
             dscp: 0,
@@ -81,6 +125,11 @@ impl SocketOptions {
     pub(crate) fn extensions(&self) -> Extensions {
         self.extensions
             .unwrap_or_else(|| self.config(536).extensions)
+    }
+
+    /// Returns the rules of the byte stack.
+    pub(crate) fn rules(&self) -> StackRules {
+        self.rules.unwrap_or_else(|| StackRules::of(self.profile))
     }
 
     /// Marks the packets of a path as the options demand.

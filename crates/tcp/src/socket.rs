@@ -3,7 +3,7 @@
 use std::io;
 use std::task::Waker;
 
-use tinygram_engine::{Config, Connection, Duration, Instant, Offset, Segment, Span, State};
+use tinygram_engine::{Connection, Duration, Instant, Offset, Segment, Span, State};
 use tinygram_wire::encode::Path;
 use tinygram_wire::packet::{Header, Near};
 use tinygram_wire::sequence::{Numbering, Sequence};
@@ -127,13 +127,7 @@ impl From<Fate> for io::Error {
 }
 
 impl Socket {
-    pub(super) fn new(
-        connection: Connection,
-        config: &Config,
-        path: Path,
-        ours: Sequence,
-        owner: Owner,
-    ) -> Self {
+    pub(super) fn new(connection: Connection, path: Path, ours: Sequence, owner: Owner) -> Self {
         Self {
             connection,
             path,
@@ -153,7 +147,7 @@ impl Socket {
             linger: None,
             receive_low: 1,
             urgent: None,
-            urgent_inline: !config.extensions.urgent_out_of_line,
+            urgent_inline: true,
             urgent_end: None,
             reader: None,
             reader_wants: 0,

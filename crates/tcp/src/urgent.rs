@@ -1,7 +1,7 @@
 //! Urgent data (RFC 9293, section 3.8.5; RFC 6093). The urgent octet is the last one before the
 //! place to which the pointer points, as everybody but RFC 961 has it (RFC 6093, section 3.1).
 //! Reads stop before it, so that the application can see where it is. It is taken out of the stream
-//! or left there: see `Extensions::urgent_out_of_line`.
+//! or left there: see `StackRules::urgent_out_of_line`.
 
 use std::io::{self, IoSlice};
 use std::task::{Context, Poll};

@@ -61,7 +61,7 @@ impl Connection {
             mss: Some(self.receiver.mss()),
             window_scale: wanted(own.window_scaling, both.window_scaling)
                 .then(|| self.receiver.wanted_window_shift()),
-            sack_permitted: wanted(own.sack, both.sack),
+            sack_permitted: wanted(own.sack.is_some(), both.sack),
             timestamps: wanted(own.timestamps, both.timestamps).then(|| self.timestamps(now)),
             sack: SackBlocks::NONE,
         }
@@ -80,11 +80,14 @@ impl Connection {
         if let Some(timestamps) = options.timestamps {
             self.clock.learn(now, timestamps.value);
         }
-        self.agreed.sack = own.sack && options.sack_permitted;
+        let sack = own.sack.filter(|_| options.sack_permitted);
+        self.agreed.sack = sack.is_some();
         self.stamp = Stamp::default();
         self.agreed.every_segment = self.agreed.timestamps || self.agreed.sack;
-        self.receiver.permit_sack(self.agreed.sack, own.dsack);
-        self.sender.permit_sack(self.agreed.sack, &own);
+        let reports_duplicates = sack.is_some_and(|sack| sack.duplicates);
+        self.receiver
+            .permit_sack(sack.is_some(), reports_duplicates);
+        self.sender.permit_sack(sack.as_ref(), &own);
         let octets = if self.agreed.timestamps {
             TIMESTAMPS_OCTETS
         } else {

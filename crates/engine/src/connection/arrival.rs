@@ -114,7 +114,7 @@ impl Connection {
             self.complete_handshake(now, out);
         } else if segment.ack > vars.max || self.is_a_guess(segment) {
             // It acknowledges what was never sent, or what is no longer remembered.
-            if segment.ack <= vars.max || !self.extensions.silent_to_unsent_acks {
+            if segment.ack <= vars.max || !self.extensions.linux.silent_to_unsent_acks {
                 self.challenge(now, out);
             }
             return;

@@ -86,9 +86,6 @@ pub enum InvalidConfig {
     /// A cyclic timer would never stop firing, or a share is above the whole.
     #[error("an ACK timer with a period of 0, or more than 1000 flushing ticks of 1000")]
     AckTimer,
-    /// D-SACK, or RACK with its tail loss probe, is switched on without SACK.
-    #[error("dsack and rack_tlp need sack")]
-    NeedsSack,
     /// Keepalive probes would follow each other without a pause.
     #[error("keepalive with an interval of 0")]
     Keepalive,
@@ -130,8 +127,6 @@ impl Config {
         let RtoRules { min, max, .. } = sender.rto;
         fails(min > max, Wrong::Rto { min, max })?;
         fails(!receiver.timer.is_valid(), Wrong::AckTimer)?;
-        let of_sack = extensions.dsack || extensions.rack_tlp;
-        fails(of_sack && !extensions.sack, Wrong::NeedsSack)?;
         let never_pauses = |it: crate::extensions::Keepalive| it.interval == Duration::ZERO;
         fails(
             extensions.keepalive.is_some_and(never_pauses),

@@ -35,9 +35,7 @@ impl SendBuffer {
             most: extensions.send_buffer_most.unwrap_or(0),
             unlimited: None,
             notsent_low_water: u64::MAX,
-            pushes: extensions
-                .push_ends_writes
-                .map(|burst| Pushes::new(burst, extensions.send_buffer_is_memory)),
+            pushes: extensions.linux.push_ends_writes.map(Pushes::new),
         }
     }
 

@@ -14,7 +14,7 @@ mod view;
 use alloc::boxed::Box;
 
 use super::context::Context;
-use crate::extensions::Extensions;
+use crate::extensions::{Extensions, Sack};
 use crate::offset::Offset;
 use crate::time::Instant;
 use by_acks::ByAcks;
@@ -43,12 +43,12 @@ impl Loss {
         Self::ByAcks(ByAcks::new(extensions.limited_transmit))
     }
 
-    /// Takes in whether both SYNs permitted SACK.
-    pub(super) fn permit_sack(&mut self, permitted: bool, extensions: &Extensions) {
-        match self {
-            _ if permitted => *self = Self::Scoreboard(Box::new(Selective::new(extensions))),
-            Self::ByAcks(_) => {}
-            Self::Scoreboard(_) => *self = Self::new(extensions),
+    /// Takes in what SACK is used for, if both SYNs permitted it.
+    pub(super) fn permit_sack(&mut self, sack: Option<&Sack>, extensions: &Extensions) {
+        match (sack, &self) {
+            (Some(sack), _) => *self = Self::Scoreboard(Box::new(Selective::new(sack))),
+            (None, Self::ByAcks(_)) => {}
+            (None, Self::Scoreboard(_)) => *self = Self::new(extensions),
         }
     }
 

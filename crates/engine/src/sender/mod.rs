@@ -72,7 +72,7 @@ pub use rtt::{Echo, RtoRules, RttEstimator};
 pub use small_segment::Hold;
 pub use timers::{Expired, TimerReason};
 
-use crate::extensions::Extensions;
+use crate::extensions::{Extensions, Sack};
 use crate::offset::Offset;
 use crate::time::{Duration, Instant};
 use buffer::SendBuffer;
@@ -117,14 +117,17 @@ impl Sender {
             resend: Resend::default(),
             path: Path::new(config, extensions),
             rtt: RttEstimator::new(config.rto),
-            timers: Timers::new(extensions.user_timeout, extensions.empty_window_probes),
+            timers: Timers::new(
+                extensions.user_timeout,
+                extensions.linux.empty_window_probes,
+            ),
             counters: Counters::default(),
         }
     }
 
-    /// Sets whether both SYNs permitted SACK.
-    pub(crate) fn permit_sack(&mut self, permitted: bool, extensions: &Extensions) {
-        self.loss.permit_sack(permitted, extensions);
+    /// Sets what SACK is used for, if both SYNs permitted it.
+    pub(crate) fn permit_sack(&mut self, sack: Option<&Sack>, extensions: &Extensions) {
+        self.loss.permit_sack(sack, extensions);
     }
 
     /// Sets the time for segments that leave without a pass.
@@ -243,7 +246,7 @@ impl Sender {
     }
 
     /// Returns the free space in the send buffer, in octets. If the buffer bounds memory
-    /// (`Extensions::send_buffer_is_memory`), this is the size of the next piece of a write, which
+    /// (`PushEndsWrites::buffer_overhead`), this is the size of the next piece of a write, which
     /// may exceed the buffer's size.
     #[must_use]
     #[inline]

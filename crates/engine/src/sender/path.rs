@@ -48,7 +48,7 @@ impl Path {
             mss: config.mss,
             own_mss: config.mss,
             option_octets: 0,
-            black_hole_detection: extensions.black_hole_detection,
+            black_hole_detection: extensions.detects_black_holes(),
             mss_expires: extensions.path_mss_expires,
             limit: None,
             search: extensions

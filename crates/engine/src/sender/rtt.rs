@@ -21,8 +21,8 @@ pub struct RtoRules {
     /// How many retransmissions in a row end the connection (RFC 9293's R2, as BSD counts it).
     pub give_up_after: u32,
     /// Whether every acknowledgment of new data is a measurement and the variance follows the worst
-    /// of a round trip (Linux: `tcp_rtt_estimator`); needs `Extensions::sack`. Otherwise one
-    /// segment per round trip is timed (section 3).
+    /// of a round trip (Linux: `tcp_rtt_estimator`), while a scoreboard knows what was sent when.
+    /// Otherwise, and without SACK, one segment per round trip is timed (section 3).
     pub every_ack: bool,
 }
 

@@ -64,7 +64,7 @@ impl CongestionWindow {
             initial: config.initial_cwnd,
             bounds_initial: extensions.bounds_initial_cwnd,
             control: config.congestion.clone().install(),
-            reduces_the_window: extensions.reduces_the_window,
+            reduces_the_window: extensions.linux.reduces_the_window,
             slow_start: extensions
                 .slow_start_exit
                 .map(|kind| Box::new(SlowStart::new(kind))),

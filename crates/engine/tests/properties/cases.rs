@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tinygram_engine::Duration;
 use tinygram_engine::connection::Config;
-use tinygram_engine::extensions::{Extensions, PathMtuSearch};
+use tinygram_engine::extensions::{Extensions, LossDetection, PathMtuSearch, Sack};
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{self, AckPolicy, AckTimer};
@@ -107,12 +107,15 @@ fn extensions() -> impl Strategy<Value = Extensions> {
         ..Extensions::NONE
     };
     let sack = Extensions {
-        sack: true,
+        sack: Some(Sack::PLAIN),
         window_scaling: true,
         ..Extensions::NONE
     };
     let rack = Extensions {
-        rack_tlp: true,
+        sack: Some(Sack {
+            detection: LossDetection::RackTlp,
+            ..Sack::PLAIN
+        }),
         ..sack
     };
     let searching = Extensions {

@@ -1,7 +1,9 @@
 //! Makes a connection from a script's settings. Sizes are octets, times carry their unit.
 
 use tinygram_engine::connection::{Config, Connection};
-use tinygram_engine::extensions::{Ecn, Extensions, Keepalive, PathMtuSearch, SlowStartExit};
+use tinygram_engine::extensions::{
+    Ecn, Extensions, Keepalive, PathMtuSearch, PushEndsWrites, SlowStartExit,
+};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
@@ -117,10 +119,17 @@ pub(crate) fn stage(setup: &Setup, instead: Instead<'_>) -> Result<Stage, Unread
                 }
                 ("fin-wait-2", [length]) => config.extensions.fin_wait_2 = Some(time(length)?),
                 ("push", ["write-ends", burst]) => {
-                    config.extensions.push_ends_writes = Some(number(burst)? as u32);
+                    config.extensions.linux.push_ends_writes = Some(PushEndsWrites {
+                        least_burst: number(burst)? as u32,
+                        buffer_overhead: None,
+                    });
                 }
                 ("send-buffer-is-memory", [overhead]) => {
-                    config.extensions.send_buffer_is_memory = Some(number(overhead)? as u32);
+                    let push = &mut config.extensions.linux.push_ends_writes;
+                    let push = push
+                        .as_mut()
+                        .ok_or("it needs `push write-ends` before it")?;
+                    push.buffer_overhead = Some(number(overhead)? as u32);
                 }
                 ("congestion", [name]) => {
                     sender.congestion = Congestion::named(name)
@@ -128,7 +137,8 @@ pub(crate) fn stage(setup: &Setup, instead: Instead<'_>) -> Result<Stage, Unread
                 }
                 ("with", names) => {
                     for name in names {
-                        switch_on(&mut config.extensions, name)?;
+                        let extensions = &mut config.extensions;
+                        extensions.switch_on(name).map_err(|why| why.to_string())?;
                     }
                 }
                 ("ecn", ["if-asked"]) => config.extensions.ecn = Some(Ecn::IfAsked),
@@ -198,31 +208,6 @@ fn restart(name: &str) -> Result<IdleRestart, String> {
         "paced" => IdleRestart::Paced,
         _ => return Err(format!("no idle restart rule `{name}`")),
     })
-}
-
-/// An extension, named as its field is, with hyphens.
-fn switch_on(extensions: &mut Extensions, name: &str) -> Result<(), String> {
-    let switch = match name {
-        "window-scaling" => &mut extensions.window_scaling,
-        "timestamps" => &mut extensions.timestamps,
-        "sack" => &mut extensions.sack,
-        "dsack" => &mut extensions.dsack,
-        "rack-tlp" => &mut extensions.rack_tlp,
-        "bounds-initial-cwnd" => &mut extensions.bounds_initial_cwnd,
-        "undo" => &mut extensions.undo,
-        "frto" => &mut extensions.frto,
-        "rate-reduction" => &mut extensions.rate_reduction,
-        "black-hole-detection" => &mut extensions.black_hole_detection,
-        "blind-attack-defence" => &mut extensions.blind_attack_defence,
-        "limited-transmit" => &mut extensions.limited_transmit,
-        "pacing" => &mut extensions.pacing,
-        "reduces-the-window" => &mut extensions.reduces_the_window,
-        "silent-to-unsent-acks" => &mut extensions.silent_to_unsent_acks,
-        "empty-window-probes" => &mut extensions.empty_window_probes,
-        _ => return Err(format!("no extension `{name}`")),
-    };
-    *switch = true;
-    Ok(())
 }
 
 /// `200ms` or `1s`.

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use tinygram_engine::extensions::{Extensions, SynRetries};
 use tinygram_engine::{Duration, Flags, State};
-use tinygram_tcp::SocketOptions;
+use tinygram_tcp::{SocketOptions, StackRules};
 
 use super::{IRS, World, header, nobody, syn};
 
@@ -245,9 +245,9 @@ fn a_deferred_connection_is_accepted_at_once_with_data_or_a_fin() {
 fn deferred_connections_are_bounded_by_the_backlog() {
     let options = SocketOptions {
         defer_accept: Some(Duration::from_secs(3)),
-        extensions: Some(Extensions {
+        rules: Some(StackRules {
             syn_cookies: false,
-            ..Extensions::MODERN
+            ..StackRules::MODERN
         }),
         ..SocketOptions::default()
     };

@@ -2,14 +2,20 @@
 
 use tinygram_engine::extensions::Keepalive;
 use tinygram_engine::{Duration, Flags, State, Timestamps};
-use tinygram_tcp::SocketOptions;
+use tinygram_tcp::{SocketOptions, StackRules};
 use tinygram_wire::options::Options;
 
 use super::{Dice, Peer, Victim, with_extensions};
 
 #[test]
 fn a_flood_of_syns_takes_no_more_than_the_backlog() {
-    let options = with_extensions(|extensions| extensions.syn_cookies = false);
+    let options = SocketOptions {
+        rules: Some(StackRules {
+            syn_cookies: false,
+            ..StackRules::MODERN
+        }),
+        ..SocketOptions::default()
+    };
     let mut victim = Victim::new(64, &options);
     let mut early = Peer::at(0xff_ffff);
     let key = early.connect(&mut victim);

@@ -9,6 +9,7 @@ use alloc::collections::VecDeque;
 use crate::sender::sequence::Sequence;
 use alloc::boxed::Box;
 
+use crate::extensions::PushEndsWrites;
 use crate::offset::Offset;
 use crate::segment::{Flags, Segment};
 
@@ -57,10 +58,10 @@ const MOST: u64 = 65_000;
 const SMALL_WINDOW: u64 = 536;
 
 impl Pushes {
-    pub(crate) fn new(least_burst: u32, overhead: Option<u32>) -> Box<Self> {
+    pub(crate) fn new(rule: PushEndsWrites) -> Box<Self> {
         Box::new(Self {
-            least_burst: least_burst.into(),
-            overhead: overhead.map(u64::from),
+            least_burst: rule.least_burst.into(),
+            overhead: rule.buffer_overhead.map(u64::from),
             // The SYN counts as marked (`tcp_connect`).
             last: Offset::FIRST,
             ..Self::default()

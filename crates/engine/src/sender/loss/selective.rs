@@ -16,7 +16,7 @@ use super::scoreboard::{Judged, Scoreboard};
 use super::tail_probe::TailProbe;
 use super::undo::{Frto, Undo};
 use super::view::{LossState, LossView};
-use crate::extensions::Extensions;
+use crate::extensions::{LossDetection, Sack};
 use crate::offset::{Offset, Span};
 use crate::sender::context::Context;
 use crate::sender::counters::Counters;
@@ -72,12 +72,15 @@ struct Before {
 }
 
 impl Selective {
-    pub(crate) fn new(extensions: &Extensions) -> Self {
+    pub(crate) fn new(sack: &Sack) -> Self {
         Self {
-            rack: extensions.rack_tlp.then(Rack::default),
-            reduces_by_rate: extensions.rate_reduction,
-            undoes: extensions.undo,
-            examines_timeouts: extensions.frto,
+            rack: match sack.detection {
+                LossDetection::Counting => None,
+                LossDetection::RackTlp => Some(Rack::default()),
+            },
+            reduces_by_rate: sack.rate_reduction,
+            undoes: sack.undo.is_some(),
+            examines_timeouts: sack.undo.is_some_and(|undo| undo.frto),
             ..Self::default()
         }
     }
