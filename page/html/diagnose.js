@@ -39,11 +39,18 @@ async function diagnose(files) {
   find("#reading-status").textContent = `Reading ${name}`;
   find("#stop").disabled = false;
   show("reading");
-  mine.addEventListener("message", ({ data }) => HEARD[data.is](data, name));
+  mine.addEventListener("message", ({ data }) => (data.is === "unreadable" ? readWhole(mine, task) : HEARD[data.is](data, name)));
   mine.addEventListener("error", (event) => HEARD.failed({ why: event.message }, name));
   const day = new Date().toISOString().slice(0, 10);
   const origin = `Made by tinygram.html, tinygram {{version}}, on ${day} (UTC).`;
-  mine.postMessage({ is: "diagnose", module: await compiled, files, names: files.map((file) => file.name), origin });
+  const task = { is: "diagnose", module: await compiled, files, names: files.map((file) => file.name), origin };
+  mine.postMessage(task);
+}
+
+/** Reads files in the page and hands their octets over, for a browser whose workers cannot read them. */
+async function readWhole(to, task) {
+  const octets = await Promise.all(task.files.map((file) => file.arrayBuffer().catch(() => file)));
+  to.postMessage({ ...task, files: octets, isSecond: true }, octets.filter((it) => it instanceof ArrayBuffer));
 }
 
 const HEARD = {
@@ -83,9 +90,9 @@ const HEARD = {
     find("#reading-status").textContent = sentences[0] ?? outcome;
     (captures ? find("#report") : find("#another")).focus();
   },
-  saved({ what, blob }) {
+  saved({ what, type, octets }) {
     const kinds = { json: ".json", csv: ".csv", annotated: ".annotated.pcapng" };
-    save(blob, kinds[what]);
+    save(new Blob(octets, { type }), kinds[what]);
   },
   explained({ story }) {
     const [, ...lines] = story.trim().split("\n");

@@ -6,6 +6,8 @@ let module = null; // the instance's exports
 let files = [];
 let names = [];
 let parts = [];
+const piece = new Uint8Array(1 << 20);
+let filled = 0; // octets of the piece
 let complaint = "";
 let readTo = { file: 0, at: 0 };
 let isStopped = false;
@@ -15,10 +17,26 @@ const channel = new MessageChannel();
 const memory = (from, length) => new Uint8Array(module.memory.buffer, from, length);
 const text = (from, length) => new TextDecoder().decode(memory(from, length));
 
+/** A part of a file; or of its octets, where the page had to read it whole. */
+function sliceOf(file, at, length) {
+  if (file instanceof ArrayBuffer) return new Uint8Array(file, Math.min(at, file.byteLength), Math.max(0, Math.min(length, file.byteLength - at)));
+  return new Uint8Array(reader.readAsArrayBuffer(file.slice(at, at + length)));
+}
+
+/** Whether files can be read here: WebKit's workers cannot read those of a page that was opened from disk. */
+function canRead(given) {
+  try {
+    for (const file of given) sliceOf(file, 0, 1);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const host = {
   read(file, at, into, length) {
     try {
-      const slice = new Uint8Array(reader.readAsArrayBuffer(files[file].slice(at, at + length)));
+      const slice = sliceOf(files[file], at, length);
       memory(into, slice.length).set(slice);
       readTo = { file, at: at + slice.length };
       return slice.length;
@@ -27,12 +45,25 @@ const host = {
     }
   },
   write(from, length) {
-    parts.push(memory(from, length).slice());
+    const octets = memory(from, length);
+    for (let at = 0; at < length; ) {
+      if (filled === piece.length) flush();
+      const taken = octets.subarray(at, at + piece.length - filled);
+      piece.set(taken, filled);
+      filled += taken.length;
+      at += taken.length;
+    }
   },
   say(from, length) {
     complaint = text(from, length);
   },
 };
+
+/** Ends the piece that is being filled: the module writes a few octets at a time. */
+function flush() {
+  if (filled) parts.push(piece.slice(0, filled));
+  filled = 0;
+}
 
 /** Puts text into the module's room; returns its length in octets. */
 function put(said) {
@@ -41,23 +72,23 @@ function put(said) {
   return octets.length;
 }
 
-/** What the module writes when it is asked. */
-function written(ask) {
+/** What the module writes when it is asked, in pieces. */
+function pieces(ask) {
   parts = [];
+  filled = 0;
   ask();
-  const blob = new Blob(parts);
-  parts = [];
-  return blob;
+  flush();
+  return parts;
 }
 
-/** The same, as JSON. A few hundred octets. */
-function told(ask) {
-  parts = [];
-  ask();
-  const whole = new TextDecoder().decode(parts[0]);
-  parts = [];
-  return JSON.parse(whole);
+/** The same, as text. A blob would not do: WebKit's workers cannot read their own. */
+function written(ask) {
+  const decoder = new TextDecoder();
+  return pieces(ask).map((piece) => decoder.decode(piece, { stream: true })).join("") + decoder.decode();
 }
+
+/** The same, as JSON. */
+const told = (ask) => JSON.parse(written(ask));
 
 /** Lets what was asked meanwhile be heard. */
 const breath = () => new Promise((done) => {
@@ -91,6 +122,7 @@ async function read(total, before) {
 }
 
 async function diagnose(given) {
+  if (!given.isSecond && !canRead(given.files)) return void postMessage({ is: "unreadable" });
   const instance = await WebAssembly.instantiate(given.module, { host });
   module = instance.exports;
   files = given.files;
@@ -102,12 +134,12 @@ async function diagnose(given) {
   let total = 0;
   for (const file of files) {
     before.push(total);
-    total += file.size;
+    total += file.size ?? file.byteLength;
   }
   await read(total, before);
   const outcome = told(module.outcome);
   postMessage({ is: "judged", ...outcome });
-  const page = outcome.captures ? await written(() => module.html(put(given.origin))).text() : "";
+  const page = outcome.captures ? written(() => module.html(put(given.origin))) : "";
   postMessage({ is: "done", page, ...outcome });
 }
 
@@ -115,10 +147,10 @@ async function diagnose(given) {
 async function play(given) {
   try {
     module ??= (await WebAssembly.instantiate(given.module, { host })).exports;
-    parts = [];
-    const failed = module.play(put(given.question));
+    let failed = 0;
+    const answer = written(() => (failed = module.play(put(given.question))));
     if (failed) throw new Error(complaint);
-    postMessage({ is: "answer", answer: JSON.parse(new TextDecoder().decode(parts[0])) });
+    postMessage({ is: "answer", answer: JSON.parse(answer) });
   } catch (error) {
     if (error instanceof WebAssembly.RuntimeError) module = null;
     postMessage({ is: "answer", error: complaint || String(error) });
@@ -138,13 +170,14 @@ addEventListener("message", async ({ data }) => {
     else if (data.is === "play") await play(data);
     else if (data.is === "stop") isStopped = true;
     else if (data.is === "explain") {
-      const story = await written(() => module.story(data.capture, data.frame)).text();
+      const story = written(() => module.story(data.capture, data.frame));
       postMessage({ is: "explained", story: complaint || story });
     } else if (data.is === "save") {
       const [type, ask] = DOCUMENTS[data.what];
-      const blob = written(ask).slice(0, undefined, type);
+      const octets = pieces(ask);
       if (complaint) postMessage({ is: "unsaved", why: complaint });
-      else postMessage({ is: "saved", what: data.what, blob: new Blob([blob], { type }) });
+      // The pieces and not a blob of them, which would belong to this worker.
+      else postMessage({ is: "saved", what: data.what, type, octets }, octets.map(({ buffer }) => buffer));
     }
   } catch (error) {
     postMessage({ is: "failed", why: complaint || String(error) });
