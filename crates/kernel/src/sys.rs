@@ -109,11 +109,11 @@ pub(crate) fn load_program(program: &ProgramToLoad<'_>) -> io::Result<OwnedFd> {
                 .position(|octet| *octet == 0)
                 .unwrap_or(log.len());
             let log = String::from_utf8_lossy(&log[..end]);
-            let lines = log
+            let mut lines = log
                 .lines()
                 .filter(|line| !line.starts_with("processed ") && !line.trim().is_empty());
             let said = lines
-                .last()
+                .next_back()
                 .map(|line| format!("{error} ({}: {line})", program.name));
             Err(said.map_or(error, io::Error::other))
         }
