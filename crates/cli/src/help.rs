@@ -18,6 +18,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "reproduce",
             "deadlock",
             "prevalence",
+            "bpf",
             "policies",
         ],
     ),

@@ -39,4 +39,11 @@ pub(crate) fn wait(length: Duration) {
     }
 }
 
+/// Waits until a signal asks to stop.
+pub(crate) fn wait_for_ever() {
+    while !is_asked() {
+        std::thread::sleep(BREATH);
+    }
+}
+
 const BREATH: Duration = Duration::from_millis(50);

@@ -240,6 +240,26 @@ pub(crate) fn groups_root() -> PathBuf {
         .into()
 }
 
+/// Returns the folder of the control group with this ID; its number in words if there is none.
+#[must_use]
+pub fn group_named(id: u64) -> String {
+    fn find(folder: &Path, id: u64) -> Option<PathBuf> {
+        if folder.metadata().ok()?.ino() == id {
+            return Some(folder.to_owned());
+        }
+        let entries = folder.read_dir().ok()?.flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        folders
+            .map(|entry| entry.path())
+            .find_map(|folder| find(&folder, id))
+    }
+    let found = find(&groups_root(), id);
+    found.map_or_else(
+        || format!("a control group that is gone ({id})"),
+        |folder| folder.display().to_string(),
+    )
+}
+
 /// Adds the ID of a control group and of all below it: their folders' inodes.
 fn groups_below(folder: &Path, into: &mut BTreeSet<u64>) {
     let Ok(about) = folder.metadata() else { return };

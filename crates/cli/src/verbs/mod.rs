@@ -1,5 +1,6 @@
 //! One module per verb; this list is the only place that knows them all.
 
+mod bpf;
 mod completions;
 mod cure;
 pub(crate) mod deadlock;
@@ -31,6 +32,7 @@ pub(crate) enum Verb {
     Naglemark(Box<naglemark::Args>),
     /// List the send and ACK policies: one line each, their source, what they need to know
     Policies(policies::Args),
+    Bpf(bpf::Args),
     Deadlock(deadlock::Args),
     Diagnose(diagnose::Args),
     Prevalence(Box<prevalence::Args>),
@@ -63,6 +65,7 @@ impl Verb {
         match self {
             Self::Naglemark(args) => naglemark::run(&args),
             Self::Policies(args) => policies::run(&args),
+            Self::Bpf(args) => bpf::run(&args),
             Self::Deadlock(args) => deadlock::run(&args),
             Self::Diagnose(args) => diagnose::run(args),
             Self::Prevalence(args) => prevalence::run(&args),

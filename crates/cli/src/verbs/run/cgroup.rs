@@ -78,7 +78,7 @@ fn missing(doing: &str, what: &Path, error: &io::Error) -> Failure {
 }
 
 /// Returns the folder of our own control group in the version 2 hierarchy.
-fn own_group() -> Option<PathBuf> {
+pub(crate) fn own_group() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let mount = mounts.lines().find_map(|line| {
         let (left, right) = line.split_once(" - ")?;

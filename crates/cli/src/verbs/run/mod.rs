@@ -29,6 +29,7 @@ use tinygram_report::Destination;
 use crate::covered::Covered;
 use crate::exit::{Done, Failure};
 use crate::supervise;
+pub(crate) use cgroup::own_group;
 pub(crate) use stats::{Awaited, Counted, Tracing};
 
 #[derive(Debug, clap::Args)]

@@ -1,0 +1,3 @@
+/* MINSHALL (Mogul & Minshall, section 5.1). */
+#include "minshall.h"
+#include "frame.h"

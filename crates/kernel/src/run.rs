@@ -1,0 +1,197 @@
+//! A loaded policy as everybody can see it: the map `tinygram_bpf`, by which `tinygram bpf --list` finds it.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use aya_obj::generated::bpf_link_type;
+
+use crate::sys::{self, Kind};
+
+/// A loaded policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The policy's name.
+    pub policy: String,
+    /// The base's name.
+    pub base: String,
+    /// The name under which it is registered (`TCP_CONGESTION`).
+    pub registered: String,
+    /// The process that loaded it.
+    pub loader_pid: u32,
+    /// When that process began, in the kernel's ticks since the machine was started.
+    pub loader_began: u64,
+    /// What became of sockets so far.
+    pub counts: Counts,
+    /// The control groups, by the inodes of their folders, whose new connections get it.
+    pub groups: Vec<u64>,
+    /// Whether it is registered still. If not, connections that have it keep it until they close or are given something
+    /// else, and no other gets it.
+    pub is_registered: bool,
+}
+
+/// What became of sockets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Connections that were given the policy because of their control group.
+    pub chosen: u64,
+    /// Connections that the kernel refused it for.
+    pub refused: u64,
+    /// Connections that were given back what they had.
+    pub given_back: u64,
+    /// Connections that have the policy now.
+    pub holders: u64,
+}
+
+/// Returns the policies that are in the kernel, whoever loaded them.
+///
+/// # Errors
+///
+/// Returns what the kernel refuses: it takes CAP_SYS_ADMIN to list what others loaded.
+pub fn list() -> io::Result<Vec<Run>> {
+    let mut runs = Vec::new();
+    for (number, octets) in maps()? {
+        if let Some(mut run) = Run::read(&octets) {
+            run.groups = groups(number)?;
+            run.is_registered = is_registered(&run.registered)?;
+            // What nobody has and nobody can get is about to go.
+            if run.is_registered || run.counts.holders > 0 {
+                runs.push(run);
+            }
+        }
+    }
+    Ok(runs)
+}
+
+impl Run {
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut octets = Vec::with_capacity(OCTETS);
+        for (text, length) in [(&self.policy, 24), (&self.base, 8), (&self.registered, 16)] {
+            let mut field = text.clone().into_bytes();
+            field.resize(length, 0);
+            octets.extend(field);
+        }
+        octets.extend(self.loader_began.to_ne_bytes());
+        octets.extend(self.loader_pid.to_ne_bytes());
+        octets.resize(OCTETS, 0);
+        octets
+    }
+
+    pub(crate) fn read(octets: &[u8]) -> Option<Self> {
+        let text = |from: usize, to: usize| {
+            let field = octets.get(from..to)?.split(|octet| *octet == 0).next()?;
+            std::str::from_utf8(field).ok().map(str::to_owned)
+        };
+        let number = |at: usize| {
+            octets
+                .get(at..at + 8)?
+                .try_into()
+                .ok()
+                .map(u64::from_ne_bytes)
+        };
+        let pid = octets
+            .get(56..60)?
+            .try_into()
+            .ok()
+            .map(u32::from_ne_bytes)?;
+        Some(Self {
+            policy: text(0, 24)?,
+            base: text(24, 32)?,
+            registered: text(32, 48)?,
+            loader_began: number(48)?,
+            loader_pid: pid,
+            counts: Counts {
+                chosen: number(64)?,
+                refused: number(72)?,
+                given_back: number(80)?,
+                holders: number(88)?,
+            },
+            groups: Vec::new(),
+            is_registered: false,
+        })
+    }
+}
+
+/// Returns the maps with the name that ours have, by their numbers, each with its contents.
+fn maps() -> io::Result<Vec<(u32, Vec<u8>)>> {
+    let mut found = Vec::new();
+    let mut number = 0;
+    while let Some(next) = sys::next_number(Kind::Map, number)? {
+        number = next;
+        // It may be gone by now.
+        let Ok(map) = sys::open(Kind::Map, number) else {
+            continue;
+        };
+        let info = sys::map_info(map.as_fd())?;
+        let is_ours = info.name.iter().map(|octet| *octet as u8).eq(padded(MAP));
+        if is_ours && info.value_size as usize == OCTETS {
+            let mut octets = vec![0; OCTETS];
+            sys::look_up(map.as_fd(), 0, &mut octets)?;
+            found.push((number, octets));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the control groups to which a program is attached that uses this map.
+fn groups(map: u32) -> io::Result<Vec<u64>> {
+    let mut groups = Vec::new();
+    let mut number = 0;
+    while let Some(next) = sys::next_number(Kind::Link, number)? {
+        number = next;
+        let Ok(link) = sys::open(Kind::Link, number) else {
+            continue;
+        };
+        let info = sys::link_info(link.as_fd())?;
+        if info.type_ != bpf_link_type::BPF_LINK_TYPE_CGROUP as u32 {
+            continue;
+        }
+        let Ok(program) = sys::open(Kind::Program, info.prog_id) else {
+            continue;
+        };
+        if sys::maps_of(program.as_fd())?.contains(&map) {
+            // SAFETY: the kernel wrote this variant, as the link's type says.
+            groups.push(unsafe { info.__bindgen_anon_1.cgroup.cgroup_id });
+        }
+    }
+    Ok(groups)
+}
+
+/// Returns whether the kernel has a congestion control with this name.
+fn is_registered(name: &str) -> io::Result<bool> {
+    let all = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
+    Ok(all.split_whitespace().any(|listed| listed == name))
+}
+
+fn padded(name: &str) -> impl Iterator<Item = u8> {
+    name.bytes().chain(std::iter::repeat(0)).take(16)
+}
+
+/// The name of the map with one `struct run` (`bpf/run.h`).
+pub(crate) const MAP: &str = "tinygram_bpf";
+pub(crate) const OCTETS: usize = 96;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let run = Run {
+            policy: "mss-outstanding".into(),
+            base: "cubic".into(),
+            registered: "tg_1f_0".into(),
+            loader_pid: 31,
+            loader_began: 1 << 40,
+            counts: Counts::default(),
+            groups: Vec::new(),
+            is_registered: false,
+        };
+        assert_eq!(Run::read(&run.write()), Some(run));
+    }
+
+    #[test]
+    fn another_map_is_not_read() {
+        assert_eq!(Run::read(&[0xff; OCTETS]), None);
+        assert_eq!(Run::read(&[0; 40]), None);
+    }
+}
