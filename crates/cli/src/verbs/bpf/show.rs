@@ -72,7 +72,7 @@ pub(super) fn listed(runs: &[Run], as_json: bool) -> String {
         match row.control_groups.as_slice() {
             [] if !row.is_registered => {
                 text +=
-                    ", and no other gets it (tinygram set TARGET congestion=cubic takes it away)"
+                    ", and no other gets it (tinygram set TARGET congestion=cubic takes it away)";
             }
             [] => {}
             groups => {
