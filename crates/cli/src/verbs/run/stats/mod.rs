@@ -335,6 +335,7 @@ impl Counts {
             connections: sum(|peer| peer.connections) + self.unlisted_connections,
             writes: Some(sum(|peer| peer.writes)),
             segments: sum(|peer| peer.segments_sent),
+            timed: 0,
         };
         let unknown = sum(|peer| peer.connections_ended_unseen) + self.unlisted_connections;
         (seen, unknown)
