@@ -4,12 +4,16 @@
 
 pub mod clock;
 pub mod follow;
+mod groups;
 pub mod hand;
+pub mod knob;
 pub mod lacking;
 pub mod meter;
 pub mod namespace;
 pub mod process;
 mod programs;
+pub mod route;
 pub mod scope;
 pub mod start;
 pub mod target;
+pub mod tunable;

@@ -5,6 +5,7 @@ mod cure;
 pub(crate) mod deadlock;
 pub(crate) mod diagnose;
 mod guard;
+mod install;
 mod link;
 mod man;
 pub(crate) mod naglemark;
@@ -46,6 +47,7 @@ pub(crate) enum Verb {
     Run(run::Args),
     Set(set::Args),
     Cure(cure::Args),
+    Install(Box<install::Args>),
     /// Show every TCP connection with its process and its live options
     Ps(ps::Args),
     Watch(watch::Args),
@@ -77,6 +79,7 @@ impl Verb {
             Self::Run(args) => run::run(&args),
             Self::Set(args) => set::run(&args),
             Self::Cure(args) => cure::run(&args),
+            Self::Install(args) => install::run(&args),
         }
     }
 }
