@@ -40,6 +40,9 @@ pub struct Extensions {
     /// window to a share of what is in flight (RFC 5681, equation 4; RFC 9438, section 4.6), which
     /// is less if the application has little to send.
     pub reduces_the_window: bool,
+    /// The congestion window counts segments, however short they are, as on Linux (`tcp_packets_in_flight`): a flood of
+    /// short ones exhausts it. It needs a scoreboard. Without it the window counts octets (RFC 5681).
+    pub window_counts_segments: bool,
     /// The initial window of large segments is bounded to two of them, or 14,600 octets (RFC 6928,
     /// section 2). Linux sends ten whatever their size.
     pub bounds_initial_cwnd: bool,
@@ -121,6 +124,7 @@ impl Extensions {
         pacing: false,
         ecn: None,
         reduces_the_window: false,
+        window_counts_segments: false,
         bounds_initial_cwnd: false,
         limited_transmit: false,
         black_hole_detection: false,
@@ -157,6 +161,8 @@ impl Extensions {
         // Pacing comes with the queue `fq`, which is not the default.
         pacing: false,
         reduces_the_window: true,
+        // Linux counts segments. This profile counts octets, as the published tables were made.
+        window_counts_segments: false,
         bounds_initial_cwnd: false,
         limited_transmit: true,
         // `tcp_mtu_probing` is off as shipped.
@@ -199,6 +205,7 @@ impl Extensions {
         time_wait_ignores_resets: true,
         slow_start_exit: Some(SlowStartExit::HystartPlusPlus),
         reduces_the_window: false,
+        window_counts_segments: false,
         bounds_initial_cwnd: true,
         silent_to_unsent_acks: false,
         empty_window_probes: false,

@@ -10,6 +10,7 @@ pub mod meter;
 pub mod namespace;
 pub mod process;
 mod programs;
+pub mod recorder;
 pub mod scope;
 pub mod start;
 pub mod target;

@@ -15,6 +15,7 @@ pub(crate) mod reproduce;
 mod run;
 mod set;
 mod watch;
+mod whatif;
 
 use clap::Subcommand;
 
@@ -45,6 +46,7 @@ pub(crate) enum Verb {
     Run(run::Args),
     Set(set::Args),
     Cure(cure::Args),
+    Whatif(whatif::Args),
     /// Show every TCP connection with its process and its live options
     Ps(ps::Args),
     Watch(watch::Args),
@@ -74,6 +76,7 @@ impl Verb {
             Self::Run(args) => run::run(&args),
             Self::Set(args) => set::run(&args),
             Self::Cure(args) => cure::run(&args),
+            Self::Whatif(args) => whatif::run(&args),
         }
     }
 }

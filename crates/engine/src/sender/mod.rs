@@ -112,6 +112,8 @@ pub struct Sender {
     congestion: congestion::Installed,
     /// Whether a loss reduces the window instead of the flight.
     reduces_the_window: bool,
+    /// Whether the congestion window counts segments, however short they are.
+    counts_segments: bool,
     /// The rule that ends slow start.
     slow_start: Option<Box<slow_start::SlowStart>>,
     empty_window_probes: bool,
@@ -220,6 +222,7 @@ impl Sender {
                 .map(|rule| Box::new(path_search::PathSearch::new(rule, config.mss))),
             congestion: config.congestion.clone().install(),
             reduces_the_window: extensions.reduces_the_window,
+            counts_segments: extensions.window_counts_segments,
             slow_start: extensions
                 .slow_start_exit
                 .map(|kind| Box::new(slow_start::SlowStart::new(kind))),
@@ -265,6 +268,16 @@ impl Sender {
     /// Sets whether both SYNs permitted SACK.
     pub(crate) fn permit_sack(&mut self, permitted: bool, extensions: &Extensions) {
         self.selective = permitted.then(|| Box::new(Selective::new(extensions)));
+        self.count_segments();
+    }
+
+    /// Tells the scoreboard what a segment counts for.
+    fn count_segments(&mut self) {
+        if let Some(selective) = &mut self.selective
+            && self.counts_segments
+        {
+            selective.board.count_at_least(self.vars.mss.into());
+        }
     }
 
     /// Sets the time for segments that leave without a pass.
@@ -290,6 +303,7 @@ impl Sender {
             }
         }
         self.vars.mss = mss;
+        self.count_segments();
         if self.vars.max <= Offset::FIRST && self.rtt.unanswered() == 0 {
             self.bound_initial_cwnd();
         }
@@ -587,9 +601,13 @@ impl Sender {
     #[inline]
     fn grow(&mut self, octets: u64, round_trip: Option<Duration>) {
         let octets = self.mind_slow_start(octets, round_trip);
+        let flight = match &self.selective {
+            Some(selective) if self.counts_segments => selective.board.pipe(),
+            _ => self.vars.outstanding(),
+        };
         let ack = Ack {
             octets,
-            flight: self.vars.outstanding() + octets,
+            flight: flight + octets,
             now: self.vars.now,
             srtt: self.rtt.srtt(),
         };

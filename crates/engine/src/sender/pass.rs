@@ -150,7 +150,15 @@ impl Sender {
         let cwnd_end = match &self.selective {
             None => vars.una + vars.cwnd + self.recovery.limited_transmit(),
             // RFC 6675, section 5, step C: cwnd bounds what the network carries.
-            Some(selective) => vars.nxt + vars.cwnd.saturating_sub(selective.board.pipe()),
+            Some(selective) => {
+                let room = vars.cwnd.saturating_sub(selective.board.pipe());
+                let mss = u64::from(vars.mss).max(1);
+                let room = match self.counts_segments {
+                    true => room / mss * mss,
+                    false => room,
+                };
+                vars.nxt + room
+            }
         };
         vars.written.min(cwnd_end).min(vars.una + vars.wnd)
     }

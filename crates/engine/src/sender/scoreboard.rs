@@ -24,16 +24,23 @@ pub(super) struct Transmission {
     pub(super) lost: bool,
     /// Whether it was resent without being deemed lost, so that the network may carry both copies.
     twice: bool,
+    /// The octets that it counts for at least.
+    least: u64,
 }
 
 impl Transmission {
+    /// Returns the octets that it counts for.
+    fn weight(&self) -> u64 {
+        self.span.len().max(self.least)
+    }
+
     /// Returns what it adds to the pipe (RFC 6675, section 4, SetPipe: once if it is not deemed
     /// lost, and once more if it was resent).
     fn in_flight(&self) -> u64 {
         match (self.sacked || self.lost, self.twice) {
             (true, _) => 0,
-            (false, false) => self.span.len(),
-            (false, true) => 2 * self.span.len(),
+            (false, false) => self.weight(),
+            (false, true) => 2 * self.weight(),
         }
     }
 }
@@ -52,6 +59,8 @@ pub(super) struct Scoreboard {
     highest_sacked: Offset,
     /// Octets that reached the peer so far, according to its acknowledgments.
     delivered: u64,
+    /// The octets that each new segment counts for at least: the MSS, if windows count segments.
+    least: u64,
 }
 
 impl Scoreboard {
@@ -84,6 +93,11 @@ impl Scoreboard {
         self.delivered
     }
 
+    /// From now on a segment counts for `least` octets, however short it is.
+    pub(super) fn count_at_least(&mut self, least: u64) {
+        self.least = least;
+    }
+
     /// Returns all transmissions, lowest first.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Transmission> {
         self.sent.iter()
@@ -102,10 +116,11 @@ impl Scoreboard {
                 .back()
                 .is_none_or(|last| last.span.end <= span.start)
         );
-        self.pipe += span.len();
+        self.pipe += span.len().max(self.least);
         self.count += 1;
         self.sent.push_back(Transmission {
             span,
+            least: self.least,
             number: self.count,
             sent_at: now,
             retransmitted: false,
@@ -169,7 +184,10 @@ impl Scoreboard {
             }
             self.pipe -= first.in_flight();
             if !first.sacked {
-                self.delivered += first.span.end.min(ack).since(first.span.start);
+                self.delivered += match first.span.end > ack {
+                    true => ack.since(first.span.start),
+                    false => first.weight(),
+                };
             }
             if first.span.end > ack {
                 first.span.start = ack;
@@ -200,7 +218,7 @@ impl Scoreboard {
             entry.lost = false;
             entry.sacked = true;
             self.sacked_segments += 1;
-            self.delivered += entry.span.len();
+            self.delivered += entry.weight();
             self.highest_sacked = self.highest_sacked.max(entry.span.end);
             delivered(entry);
         }

@@ -246,7 +246,7 @@ impl Sender {
             // SACKed data was counted as delivered when it was SACKed; a window does not grow for
             // it twice (Linux: `acked_sacked`).
             let delivered = self.delivered() - delivered_before;
-            let growth = match self.expects_reordering() {
+            let growth = match self.expects_reordering() || self.counts_segments {
                 true => delivered,
                 false => delivered.min(report.acked.released),
             };
