@@ -122,7 +122,10 @@ fn what_nodelay_and_a_bound_do_is_foreseen() {
     assert!(!service.server.nodelay().unwrap(), "nothing is changed");
     let said = document(&output);
     assert_eq!(said["schema"], "tinygram.whatif/1");
-    assert_eq!((&said["guesses"], &said["guesses_that_agree"]), (&1.into(), &1.into()));
+    assert_eq!(
+        (&said["guesses"], &said["guesses_that_agree"]),
+        (&1.into(), &1.into())
+    );
     let p50 = |row: &Value| row["p50_ms"]["value"].as_f64().expect("told");
     let present = p50(&said["present"]);
     assert!((present / stalled - 1.0).abs() < 0.1, "{present} {stalled}");

@@ -44,6 +44,23 @@ INLINE u8 read_nonagle(struct tcp_sock *tp)
 	return value >> FIELD_INFO(tp->nonagle, 5 /* right shift */);
 }
 
+typedef struct {
+	s64 counter;
+} KERNEL atomic64_t;
+
+struct sock_common___cookie {
+	atomic64_t skc_cookie;
+} KERNEL;
+
+/* A socket that was reached through a packet is not asked for its cookie. Those that are recorded have one. */
+INLINE u64 cookie_of(struct sock *sk)
+{
+	u64 cookie = 0;
+
+	bpf_probe_read_kernel(&cookie, sizeof cookie, &((struct sock_common___cookie *)sk)->skc_cookie);
+	return cookie;
+}
+
 /* Whether a socket is recorded, and how many steps of it are left. */
 INLINE int is_recorded(u64 cookie)
 {
@@ -140,7 +157,7 @@ int sent(u64 *context)
 	if (sk->sk_protocol != IPPROTO_TCP)
 		return 0;
 	if (skb->truesize == TRUESIZE_PURE_ACK) {
-		cookie = bpf_get_socket_cookie(sk);
+		cookie = cookie_of(sk);
 		said = is_recorded(cookie) ? step(sk, cookie, WHAT_ACKED, 0) : 0;
 		if (said)
 			bpf_ringbuf_submit(said, 0);
@@ -156,7 +173,7 @@ int sent(u64 *context)
 	payload = skb->len - header;
 	if ((s32)payload <= 0)
 		return 0;
-	cookie = bpf_get_socket_cookie(sk);
+	cookie = cookie_of(sk);
 	if (!is_recorded(cookie))
 		return 0;
 	said = step(sk, cookie, WHAT_SENT, payload);

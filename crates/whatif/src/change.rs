@@ -73,9 +73,7 @@ impl Change {
                 .filter(|count| *count > 0)
                 .map(Self::Pingpong)
                 .ok_or_else(|| format!("{text}: accepted: a number from 1 to 255")),
-            "run" | "writev" if text.contains('=') => {
-                Err(format!("{text}: {name} takes no value"))
-            }
+            "run" | "writev" if text.contains('=') => Err(format!("{text}: {name} takes no value")),
             "run" => Ok(Self::Run),
             "writev" => Ok(Self::Writev),
             _ => Err(format!(
@@ -182,16 +180,35 @@ mod tests {
     #[test]
     fn what_is_no_change_is_named_with_what_is_accepted() {
         let tick = std::time::Duration::from_millis(4);
-        for good in ["nodelay=on", "delack-max=8ms", "pingpong=255", "quickack=off", "run", "writev"] {
+        for good in [
+            "nodelay=on",
+            "delack-max=8ms",
+            "pingpong=255",
+            "quickack=off",
+            "run",
+            "writev",
+        ] {
             let change = Change::parse(good, tick).expect(good);
             assert_eq!(change.to_string(), good);
         }
         for bad in [
-            "nodelay", "nodelay=maybe", "delack-max=7ms", "delack-max=201ms", "delack-max=8", "pingpong=0", "pingpong=256",
-            "run=1", "cork=on", "=", "",
+            "nodelay",
+            "nodelay=maybe",
+            "delack-max=7ms",
+            "delack-max=201ms",
+            "delack-max=8",
+            "pingpong=0",
+            "pingpong=256",
+            "run=1",
+            "cork=on",
+            "=",
+            "",
         ] {
             let said = Change::parse(bad, tick).expect_err(bad);
-            assert!(said.contains("accepted") || said.contains("takes no value"), "{said}");
+            assert!(
+                said.contains("accepted") || said.contains("takes no value"),
+                "{said}"
+            );
         }
     }
 

@@ -125,9 +125,8 @@ impl Range {
 impl Frame {
     fn of(asker: &End) -> Option<Self> {
         let writes = &asker.writes;
-        let is_first = |&index: &usize| {
-            index == 0 || writes[index].read_until > writes[index - 1].read_until
-        };
+        let is_first =
+            |&index: &usize| index == 0 || writes[index].read_until > writes[index - 1].read_until;
         let begins: Vec<usize> = (0..writes.len()).filter(is_first).collect();
         let (first, beyond) = (writes.first()?, &writes[*begins.last()?]);
         if begins.len() < 2 {
@@ -149,12 +148,21 @@ impl Frame {
     }
 
     /// Returns the turns that are complete.
-    fn turns(&self, ends: [&End; 2], arrivals: &Arrivals<'_>, left: &[Left; 2], mss: u16) -> Vec<Turn> {
+    fn turns(
+        &self,
+        ends: [&End; 2],
+        arrivals: &Arrivals<'_>,
+        left: &[Left; 2],
+        mss: u16,
+    ) -> Vec<Turn> {
         let [asker, _] = ends;
         let segments = self.segments(ends, &left[0], mss);
         let of = |(pair, segments): (&[usize], u64)| {
             let (begun, beyond) = (&asker.writes[pair[0]], &asker.writes[pair[1]]);
-            let read = asker.reads.iter().find(|read| read.end >= beyond.read_until)?;
+            let read = asker
+                .reads
+                .iter()
+                .find(|read| read.end >= beyond.read_until)?;
             let came_ns = arrivals.came(beyond.read_until)?;
             Some(Turn {
                 first: pair[0],
@@ -164,7 +172,11 @@ impl Frame {
                 segments,
             })
         };
-        self.begins.windows(2).zip(segments).filter_map(of).collect()
+        self.begins
+            .windows(2)
+            .zip(segments)
+            .filter_map(of)
+            .collect()
     }
 
     /// Returns how many segments with data left either end from the beginning of each turn to that of the next.
@@ -234,7 +246,10 @@ impl Arrivals<'_> {
     fn acts(&self, own: Range, writes: &[Write]) -> Vec<Act> {
         let mut acts = Vec::new();
         let mut last_ns = self.begun_ns;
-        for write in writes.iter().filter(|write| own.has(write.end - write.length)) {
+        for write in writes
+            .iter()
+            .filter(|write| own.has(write.end - write.length))
+        {
             let after = write.read_until.saturating_sub(self.from.start);
             let came_ns = match after {
                 0 => self.begun_ns,

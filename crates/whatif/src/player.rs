@@ -52,7 +52,10 @@ impl Program for Player {
         match last {
             Outcome::Gone | Outcome::Read(0) => return Call::Stop,
             Outcome::Read(octets) => {
-                let awaited = self.acts.get(self.next).map_or(self.expects, |act| act.after);
+                let awaited = self
+                    .acts
+                    .get(self.next)
+                    .map_or(self.expects, |act| act.after);
                 // What is read beyond what was waited for starts no gap.
                 if self.read < awaited {
                     self.since = now;

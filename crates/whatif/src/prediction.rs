@@ -114,7 +114,11 @@ impl Service {
     /// Returns what was seen; `None` if there was no turn.
     #[must_use]
     pub fn seen(&self) -> Option<Seen> {
-        let turns = || self.subjects.iter().flat_map(|subject| &subject.conversation.turns);
+        let turns = || {
+            self.subjects
+                .iter()
+                .flat_map(|subject| &subject.conversation.turns)
+        };
         let mut lengths: Vec<f64> = turns().map(|turn| turn.seen_ns as f64 / 1e6).collect();
         lengths.sort_by(f64::total_cmp);
         let segments: u64 = turns().map(|turn| turn.segments).sum();
@@ -141,7 +145,9 @@ impl Service {
             };
             (0..RUNS).filter_map(run).collect()
         });
-        Replayed { runs: runs.collect() }
+        Replayed {
+            runs: runs.collect(),
+        }
     }
 
     /// Returns the figures of a replay, and how they differ from the replay under the present rules.
@@ -186,14 +192,18 @@ impl Service {
                 ..estimate
             })
         };
-        let segments_off = now.figures().map(|now| (now.segments - seen.segments).abs());
+        let segments_off = now
+            .figures()
+            .map(|now| (now.segments - seen.segments).abs());
         Prediction {
             figures: Figures {
                 p50_ms: above_zero(interval(LEAST_TURNS, p50_off, &|of| of[1].p50_ms)),
                 p99_ms: above_zero(interval(LEAST_FOR_P99, p99_off, &|of| of[1].p99_ms)),
                 segments: above_zero(interval(LEAST_TURNS, segments_off, &|of| of[1].segments)),
                 packets: above_zero(interval(LEAST_TURNS, segments_off, &|of| of[1].packets)),
-                packets_per_second: above_zero(interval(LEAST_TURNS, Some(0.0), &|of| of[1].packets_per_second)),
+                packets_per_second: above_zero(interval(LEAST_TURNS, Some(0.0), &|of| {
+                    of[1].packets_per_second
+                })),
             },
             p50_change_ms: interval(LEAST_TURNS, p50_off, &|of| of[1].p50_ms - of[0].p50_ms),
             p99_change_ms: interval(LEAST_FOR_P99, p99_off, &|of| of[1].p99_ms - of[0].p99_ms),
@@ -271,7 +281,10 @@ impl Replayed {
             if runs.iter().any(|runs| runs.is_empty()) {
                 continue;
             }
-            let chosen = [&runs[0][below(dice, runs[0].len())], &runs[1][below(dice, runs[1].len())]];
+            let chosen = [
+                &runs[0][below(dice, runs[0].len())],
+                &runs[1][below(dice, runs[1].len())],
+            ];
             let turns = chosen[0].len().min(chosen[1].len());
             let block = (turns / 10).clamp(1, LONGEST_BLOCK);
             for _ in 0..turns.div_ceil(block) {

@@ -49,7 +49,12 @@ pub fn play(conversation: &Conversation, rules: &Both, chance: Chance) -> Option
         vec![Player::new(acts, expects, end == 0, rules[end].nodelay)]
     });
     let config = WorldConfig {
-        medium: Medium::PointToPoint(PointToPoint::new(Wire::new(RATE, HEADERS, 0, Duration::ZERO))),
+        medium: Medium::PointToPoint(PointToPoint::new(Wire::new(
+            RATE,
+            HEADERS,
+            0,
+            Duration::ZERO,
+        ))),
         impairment: ImpairmentRules {
             delay: Duration::from_nanos(conversation.one_way_ns),
             ..ImpairmentRules::NONE
@@ -62,10 +67,17 @@ pub fn play(conversation: &Conversation, rules: &Both, chance: Chance) -> Option
         Opening::Established,
         [rules[0].config(path), rules[1].config(path)],
     );
-    let until = Instant::ZERO + Duration::from_nanos(conversation.longest_ns().saturating_mul(laps));
+    let until =
+        Instant::ZERO + Duration::from_nanos(conversation.longest_ns().saturating_mul(laps));
     world.run(until);
     let asker = world.host(Side::Client).programs().next()?;
-    turns(conversation, laps, rules[0].gathers, asker, &world.observer().frames)
+    turns(
+        conversation,
+        laps,
+        rules[0].gathers,
+        asker,
+        &world.observer().frames,
+    )
 }
 
 /// Reads the last lap's turns off what the asker noted.
@@ -117,14 +129,17 @@ impl Conversation {
 fn in_laps(conversation: &Conversation, end: usize, laps: u64) -> Vec<Act> {
     let expects = conversation.totals[1 - end];
     let lap = |lap: u64| {
-        conversation.acts[end].iter().enumerate().map(move |(index, act)| Act {
-            after: act.after + lap * expects,
-            gap_ns: match (end, index, lap) {
-                (0, 0, 1..) => conversation.last_gap_ns,
-                _ => act.gap_ns,
-            },
-            ..*act
-        })
+        conversation.acts[end]
+            .iter()
+            .enumerate()
+            .map(move |(index, act)| Act {
+                after: act.after + lap * expects,
+                gap_ns: match (end, index, lap) {
+                    (0, 0, 1..) => conversation.last_gap_ns,
+                    _ => act.gap_ns,
+                },
+                ..*act
+            })
     };
     (0..laps).flat_map(lap).collect()
 }

@@ -97,7 +97,10 @@ fn the_present_setting_is_replayed_as_it_was_seen() {
 fn nodelay_ends_the_stall_of_two_writes() {
     holds(&write_write_read(), &Change::Nodelay(true), At::Server);
     let (_, predicted) = foresee(&write_write_read(), &Change::Nodelay(true), At::Server);
-    assert_eq!(predicted.p99_change_ms.map(|change| change.sign()), Some(-1));
+    assert_eq!(
+        predicted.p99_change_ms.map(|change| change.sign()),
+        Some(-1)
+    );
 }
 
 #[test]

@@ -36,7 +36,9 @@ impl Recorded {
         };
         let guessed = Guess::all(min_rtt_ns).into_iter().map(|guess| {
             let subjects = connections.clone();
-            of(subjects.filter_map(|one| self.one_end(one, guess)).collect())
+            of(subjects
+                .filter_map(|one| self.one_end(one, guess))
+                .collect())
         });
         guessed.collect()
     }
@@ -152,7 +154,8 @@ fn end(steps: &[Step], own: u32, peers: u32) -> End {
                 });
             }
             Did::Acknowledged => {
-                let waited = last_read_ns.is_some_and(|read_ns| at_ns.saturating_sub(read_ns) >= LATE_NS);
+                let waited =
+                    last_read_ns.is_some_and(|read_ns| at_ns.saturating_sub(read_ns) >= LATE_NS);
                 late_ack_ns = waited.then_some(at_ns);
             }
         }

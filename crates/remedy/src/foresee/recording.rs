@@ -46,7 +46,9 @@ pub fn record(
             gathering.look(hand, recorder, ask)?;
             looked = Some(Instant::now());
         }
-        recorder.poll(BREATH, |step| steps.entry(step.cookie).or_default().push(step));
+        recorder.poll(BREATH, |step| {
+            steps.entry(step.cookie).or_default().push(step)
+        });
     }
     let mut recorded = gathering.recorded(steps);
     recorded.lost = recorder.lost();
@@ -84,7 +86,9 @@ impl Gathering {
         for socket in meant.values() {
             let opposite = others.get(&(socket.remote, socket.local));
             let peer = opposite.filter(|_| !ask.one_end);
-            if self.chosen.contains(&socket.cookie) || !self.has_room(socket.cookie, ask.seed, meant.len()) {
+            if self.chosen.contains(&socket.cookie)
+                || !self.has_room(socket.cookie, ask.seed, meant.len())
+            {
                 continue;
             }
             self.choose(recorder, socket, true)?;
@@ -96,7 +100,10 @@ impl Gathering {
     }
 
     /// Returns the open sockets of every namespace that a process is in, by their ends.
-    fn everywhere(&mut self, hand: &mut Hand) -> io::Result<BTreeMap<(SocketAddr, SocketAddr), Socket>> {
+    fn everywhere(
+        &mut self,
+        hand: &mut Hand,
+    ) -> io::Result<BTreeMap<(SocketAddr, SocketAddr), Socket>> {
         let mut all = BTreeMap::new();
         for namespace in Namespace::all() {
             // A namespace may end meanwhile.
@@ -123,7 +130,12 @@ impl Gathering {
         room > 0 && (of <= room || mixed(cookie ^ seed) % of as u64 <= room as u64 / 2)
     }
 
-    fn choose(&mut self, recorder: &mut Recorder, socket: &Socket, is_meant: bool) -> io::Result<()> {
+    fn choose(
+        &mut self,
+        recorder: &mut Recorder,
+        socket: &Socket,
+        is_meant: bool,
+    ) -> io::Result<()> {
         recorder.record(socket.cookie, MOST_STEPS)?;
         self.chosen.insert(socket.cookie);
         self.sockets

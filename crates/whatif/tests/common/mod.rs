@@ -65,13 +65,22 @@ impl Service {
         world.run(Instant::ZERO + Duration::from_secs(10_000));
         let frames = &world.observer().0;
         let ends = [Side::Client, Side::Server].map(|side| {
-            let mut end = world.host(side).programs().next().expect("one").seen.clone();
+            let mut end = world
+                .host(side)
+                .programs()
+                .next()
+                .expect("one")
+                .seen
+                .clone();
             end.sent = sent(frames, side);
             end
         });
         let client = world.host(Side::Client).programs().next().expect("one");
         let mut turns_ms = client.turns_ms.clone();
-        let segments = frames.iter().filter(|(_, frame)| frame.segment.len > 0).count();
+        let segments = frames
+            .iter()
+            .filter(|(_, frame)| frame.segment.len > 0)
+            .count();
         let segments = segments as f64 / turns_ms.len() as f64;
         turns_ms.sort_by(f64::total_cmp);
         Truth {
@@ -148,7 +157,11 @@ impl Talker {
             nodelay,
             next: if asks { 0 } else { usize::MAX },
             paused: false,
-            missing: if asks { 0 } else { service.writes[0].iter().sum() },
+            missing: if asks {
+                0
+            } else {
+                service.writes[0].iter().sum()
+            },
             began: Instant::ZERO,
             dice: Dice::new(seed ^ end as u64 * 77, Purpose::Lengths),
             read: 0,

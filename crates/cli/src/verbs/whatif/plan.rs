@@ -31,7 +31,8 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) fn of(args: &Args) -> Result<Self, String> {
-        let is_change = |word: &&String| word.contains('=') || ["run", "writev"].contains(&word.as_str());
+        let is_change =
+            |word: &&String| word.contains('=') || ["run", "writev"].contains(&word.as_str());
         let (changes, targets): (Vec<_>, Vec<_>) = args.words.iter().partition(is_change);
         let mut all = Vec::new();
         for word in changes {
@@ -86,6 +87,8 @@ impl From {
 
 fn is_capture(word: &str) -> bool {
     let endings = ["pcap", "pcapng", "cap", "gz", "zst"];
-    let ending = Path::new(word).extension().and_then(|ending| ending.to_str());
+    let ending = Path::new(word)
+        .extension()
+        .and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| endings.contains(&ending)) || Path::new(word).is_file()
 }

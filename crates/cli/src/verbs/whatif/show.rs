@@ -87,7 +87,12 @@ fn table(forecast: &Forecast) -> Table {
     };
     let mut rows = vec![row("as it is", "", &forecast.present, false)];
     for (offer, prediction) in &forecast.rows {
-        rows.push(row(&offer.change.to_string(), offer.at.words(), prediction, true));
+        rows.push(row(
+            &offer.change.to_string(),
+            offer.at.words(),
+            prediction,
+            true,
+        ));
     }
     Table {
         title: String::new(),
@@ -165,7 +170,10 @@ fn document(plan: &Plan, foreseen: &Foreseen) -> String {
             lost_steps: foreseen.lost,
             looked_s: foreseen.seconds,
             guesses: foreseen.forecast.as_ref().map_or(0, |forecast| forecast.of),
-            guesses_that_agree: foreseen.forecast.as_ref().map_or(0, |forecast| forecast.agree),
+            guesses_that_agree: foreseen
+                .forecast
+                .as_ref()
+                .map_or(0, |forecast| forecast.agree),
             seen: foreseen.forecast.as_ref().map(|forecast| SeenRow {
                 turns: forecast.seen.turns,
                 p50_ms: forecast.seen.p50_ms,

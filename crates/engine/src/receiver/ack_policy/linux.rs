@@ -409,7 +409,12 @@ mod tests {
     #[test]
     fn a_timer_counts_from_the_last_tick_and_takes_one_more() {
         let clock = knobs().clock.expect("set above");
-        for (now_us, delay_ms, takes_us) in [(0, 40, 44_000), (500, 40, 43_500), (3900, 40, 40_100), (0, 8, 12_000)] {
+        for (now_us, delay_ms, takes_us) in [
+            (0, 40, 44_000),
+            (500, 40, 43_500),
+            (3900, 40, 40_100),
+            (0, 8, 12_000),
+        ] {
             let expiry = clock.expiry(at(now_us), Duration::from_millis(delay_ms));
             assert_eq!(expiry.since(at(now_us)).as_nanos() / 1000, takes_us);
         }
