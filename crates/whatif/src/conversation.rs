@@ -13,8 +13,10 @@ pub struct Conversation {
     pub totals: [u64; 2],
     /// Its turns.
     pub turns: Vec<Turn>,
-    /// The gap after the last turn, in nanoseconds.
-    pub last_gap_ns: u64,
+    /// The asker's write that begins the turn after the last one.
+    pub beyond: Act,
+    /// By end, how late its program reads.
+    pub lateness: [Lateness; 2],
     /// The time that a segment takes from one program to the other, in nanoseconds.
     pub one_way_ns: u64,
     /// Octets of data in a full segment.
@@ -30,6 +32,8 @@ pub struct Act {
     pub after: u64,
     /// How long it takes from then, or from its last write if that is later.
     pub gap_ns: u64,
+    /// How late the read was that it waited for; `None` if it waited for none.
+    pub late: Option<Late>,
     /// Octets.
     pub length: u64,
     /// Whether it says that more follows.
@@ -43,12 +47,56 @@ pub struct Turn {
     pub first: usize,
     /// How much the asker has read when it ends.
     pub end: u64,
-    /// How much later than the network brought it the asker read the last of it.
-    pub late_ns: u64,
+    /// How late the asker read the last of it.
+    pub late: Late,
     /// How long it took.
     pub seen_ns: u64,
     /// How many segments with data both ends sent from its beginning to that of the next.
     pub segments: u64,
+}
+
+/// How much later than the network brought it a program read what it waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Late {
+    /// How much, in nanoseconds.
+    pub ns: u64,
+    /// Whether the data had left after its write: an acknowledgment or a timer let it go. It then wakes its reader from
+    /// an interrupt, and a busy host lets the reader wait; a write wakes it from a thread that soon sleeps itself.
+    pub deferred: bool,
+}
+
+/// How late the reads of an end were: of data that left with its write, and of what left later.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lateness {
+    direct_ns: Vec<u64>,
+    deferred_ns: Vec<u64>,
+}
+
+impl Lateness {
+    fn of(all: impl Iterator<Item = Late>) -> Self {
+        let mut lateness = Self::default();
+        for late in all {
+            match late.deferred {
+                true => lateness.deferred_ns.push(late.ns),
+                false => lateness.direct_ns.push(late.ns),
+            }
+        }
+        lateness
+    }
+
+    /// Returns how late a read is that was `seen` so late, if its data is now deferred or not: another's lateness where that
+    /// has changed. `draw` decides whose.
+    #[must_use]
+    pub fn now(&self, seen: Late, deferred: bool, draw: u64) -> u64 {
+        let others = match deferred {
+            true => &self.deferred_ns,
+            false => &self.direct_ns,
+        };
+        if seen.deferred == deferred || others.is_empty() {
+            return seen.ns;
+        }
+        others[(draw % others.len() as u64) as usize]
+    }
 }
 
 /// Returns the conversation of a connection both ends of which were seen; the asker's is the first. `None` if there is no
@@ -60,32 +108,39 @@ pub fn of_both_ends(ends: [&End; 2], mss: u16, is_whole: bool) -> Option<Convers
     let left = [Left::of(&asker.sent), Left::of(&answerer.sent)];
     let to_answerer = left[0].transit(&answerer.reads)?;
     let to_asker = left[1].transit(&asker.reads)?;
-    let arrivals = [
-        Arrivals {
+    let heard = [
+        Heard {
+            reads: &asker.reads,
+            written: &answerer.writes,
             left: &left[1],
             transit_ns: to_asker,
             from: frame.answered,
             begun_ns: frame.begun_ns,
         },
-        Arrivals {
+        Heard {
+            reads: &answerer.reads,
+            written: &asker.writes,
             left: &left[0],
             transit_ns: to_answerer,
             from: frame.asked,
             begun_ns: frame.begun_ns,
         },
     ];
-    let mut of_asker = arrivals[0].acts(frame.asked, &asker.writes);
-    let turns = frame.turns(ends, &arrivals[0], &left, mss);
-    // The write that begins the turn after the last has a gap, too.
-    let beyond = Range {
+    let turns = frame.turns(ends, &heard[0], &left[0], mss);
+    // The write that begins the turn after the last is played between two laps.
+    let with_next = Range {
         end: frame.asked.end + 1,
         ..frame.asked
     };
-    let last_gap_ns = arrivals[0].acts(beyond, &asker.writes).last()?.gap_ns;
-    of_asker.truncate(frame.writes);
+    let mut of_asker = heard[0].acts(with_next, &asker.writes);
+    let beyond = of_asker.pop()?;
+    let acts = [of_asker, heard[1].acts(frame.answered, &answerer.writes)];
+    let late = |end: usize| acts[end].iter().filter_map(|act| act.late);
+    let of_turns = turns.iter().map(|turn| turn.late);
     Some(Conversation {
-        last_gap_ns,
-        acts: [of_asker, arrivals[1].acts(frame.answered, &answerer.writes)],
+        beyond,
+        lateness: [Lateness::of(late(0).chain(of_turns)), Lateness::of(late(1))],
+        acts,
         totals: [frame.asked.length(), frame.answered.length()],
         turns,
         one_way_ns: u64::midpoint(to_answerer, to_asker),
@@ -100,8 +155,6 @@ struct Frame {
     /// The asker's octets in it, and the answerer's.
     asked: Range,
     answered: Range,
-    /// How many writes of the asker are in it.
-    writes: usize,
     /// The asker's writes that begin turns, by their place; the last is beyond the end.
     begins: Vec<usize>,
 }
@@ -142,33 +195,22 @@ impl Frame {
                 start: first.read_until,
                 end: beyond.read_until,
             },
-            writes: *begins.last()?,
             begins,
         })
     }
 
     /// Returns the turns that are complete.
-    fn turns(
-        &self,
-        ends: [&End; 2],
-        arrivals: &Arrivals<'_>,
-        left: &[Left; 2],
-        mss: u16,
-    ) -> Vec<Turn> {
-        let [asker, _] = ends;
-        let segments = self.segments(ends, &left[0], mss);
+    fn turns(&self, ends: [&End; 2], heard: &Heard<'_>, left: &Left, mss: u16) -> Vec<Turn> {
+        let writes = &ends[0].writes;
+        let segments = self.segments(ends, left, mss);
         let of = |(pair, segments): (&[usize], u64)| {
-            let (begun, beyond) = (&asker.writes[pair[0]], &asker.writes[pair[1]]);
-            let read = asker
-                .reads
-                .iter()
-                .find(|read| read.end >= beyond.read_until)?;
-            let came_ns = arrivals.came(beyond.read_until)?;
+            let (begun, beyond) = (&writes[pair[0]], &writes[pair[1]]);
+            let (read_ns, late) = heard.read(beyond.read_until)?;
             Some(Turn {
                 first: pair[0],
                 end: beyond.read_until - self.answered.start,
-                late_ns: read.at_ns.saturating_sub(came_ns),
-                seen_ns: read.at_ns.saturating_sub(begun.at_ns),
+                late,
+                seen_ns: read_ns.saturating_sub(begun.at_ns),
                 segments,
             })
         };
@@ -229,20 +271,35 @@ impl Left {
     }
 }
 
-/// When the octets of a direction could be read.
-struct Arrivals<'a> {
+/// What an end reads, and when it could have.
+struct Heard<'a> {
+    reads: &'a [Read],
+    /// The peer's writes.
+    written: &'a [Write],
     left: &'a Left,
     transit_ns: u64,
     from: Range,
     begun_ns: u64,
 }
 
-impl Arrivals<'_> {
-    fn came(&self, offset: u64) -> Option<u64> {
-        Some(self.left.left(offset)? + self.transit_ns)
+impl Heard<'_> {
+    /// Returns when the octet before this offset was read, and how late that was.
+    fn read(&self, offset: u64) -> Option<(u64, Late)> {
+        let index = self.reads.partition_point(|read| read.end < offset);
+        let read_ns = self.reads.get(index)?.at_ns;
+        let left_ns = self.left.left(offset)?;
+        let index = self.written.partition_point(|write| write.end < offset);
+        let late = Late {
+            ns: read_ns.saturating_sub(left_ns + self.transit_ns),
+            deferred: self
+                .written
+                .get(index)
+                .is_some_and(|write| left_ns > write.at_ns),
+        };
+        Some((read_ns, late))
     }
 
-    /// Returns what the reader of these octets writes: the writes that begin in its own range.
+    /// Returns what the reader writes: the writes that begin in its own range.
     fn acts(&self, own: Range, writes: &[Write]) -> Vec<Act> {
         let mut acts = Vec::new();
         let mut last_ns = self.begun_ns;
@@ -251,13 +308,15 @@ impl Arrivals<'_> {
             .filter(|write| own.has(write.end - write.length))
         {
             let after = write.read_until.saturating_sub(self.from.start);
-            let came_ns = match after {
-                0 => self.begun_ns,
-                _ => self.came(write.read_until).unwrap_or(write.at_ns),
+            let read = match after {
+                0 => None,
+                _ => self.read(write.read_until),
             };
+            let since_ns = read.map_or(self.begun_ns, |(read_ns, _)| read_ns);
             acts.push(Act {
                 after: after.min(self.from.length()),
-                gap_ns: write.at_ns.saturating_sub(came_ns.max(last_ns)),
+                gap_ns: write.at_ns.saturating_sub(since_ns.max(last_ns)),
+                late: read.map(|(_, late)| late),
                 length: write.length,
                 more: write.more,
             });

@@ -1,90 +1,106 @@
 //! A program that plays one end of a conversation.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::program::{Call, Outcome, Program};
 
-use crate::conversation::Act;
+use crate::conversation::{Act, Late, Lateness};
 
 /// Plays the acts of one end, and notes when it wrote and read.
 #[derive(Clone, Debug)]
 pub(crate) struct Player {
-    acts: Vec<Act>,
-    /// The octets that the other end writes in all.
-    expects: u64,
-    /// Whether the run ends when everything has been read.
-    stops: bool,
-    /// `TCP_NODELAY` is set before the first act.
-    nodelay: bool,
+    part: Part,
+    /// What both ends have written.
+    line: Line,
     next: usize,
     read: u64,
-    /// When the last read or write ended.
+    written: u64,
+    /// When the program can go on: its last write ended, or it has read what it waited for.
     since: Instant,
     /// When each act had been done.
     pub(crate) wrote: Vec<Instant>,
     /// What had been read, and when.
-    pub(crate) reads: Vec<(Instant, u64)>,
+    reads: Vec<(Instant, u64)>,
+}
+
+/// What a player does.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// 0: it asks, and the run ends when it has read everything.
+    pub(crate) end: usize,
+    pub(crate) acts: Vec<Act>,
+    /// The octets that the other end writes in all.
+    pub(crate) expects: u64,
+    /// `TCP_NODELAY` is set before the first act.
+    pub(crate) nodelay: bool,
+    pub(crate) lateness: Lateness,
+    /// The time that a segment takes from one end to the other.
+    pub(crate) one_way: Duration,
+    /// What decides whose lateness is drawn.
+    pub(crate) draw: u64,
+}
+
+/// By end, where each of its writes ended, and when.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Line(Arc<Mutex<[Vec<(u64, Instant)>; 2]>>);
+
+impl Line {
+    fn wrote(&self, end: usize, until: u64, at: Instant) {
+        let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        written[end].push((until, at));
+    }
+
+    /// Returns when the octet before this offset of an end's had been written.
+    fn written(&self, end: usize, offset: u64) -> Option<Instant> {
+        let written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = written[end].partition_point(|(until, _)| *until < offset);
+        Some(written[end].get(index)?.1)
+    }
 }
 
 impl Player {
-    pub(crate) fn new(acts: Vec<Act>, expects: u64, stops: bool, nodelay: bool) -> Self {
+    pub(crate) fn new(part: Part, line: Line) -> Self {
         Self {
-            wrote: Vec::with_capacity(acts.len()),
-            acts,
-            expects,
-            stops,
-            nodelay,
+            wrote: Vec::with_capacity(part.acts.len()),
+            part,
+            line,
             next: 0,
             read: 0,
+            written: 0,
             since: Instant::ZERO,
             reads: Vec::new(),
         }
     }
 
-    /// Returns when this many octets had been read.
+    /// Returns when the network had brought this many octets and the program was ready to read them.
     pub(crate) fn had_read(&self, octets: u64) -> Option<Instant> {
         let index = self.reads.partition_point(|(_, read)| *read < octets);
         Some(self.reads.get(index)?.0)
     }
-}
 
-impl Program for Player {
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
-        match last {
-            Outcome::Gone | Outcome::Read(0) => return Call::Stop,
-            Outcome::Read(octets) => {
-                let awaited = self
-                    .acts
-                    .get(self.next)
-                    .map_or(self.expects, |act| act.after);
-                // What is read beyond what was waited for starts no gap.
-                if self.read < awaited {
-                    self.since = now;
-                }
-                self.read += octets;
-                self.reads.push((now, self.read));
-            }
-            Outcome::Wrote(_) => {
-                self.since = now;
-                self.wrote.push(now);
-                self.next += 1;
-            }
-            _ => {}
-        }
-        if std::mem::take(&mut self.nodelay) {
-            return Call::NoDelay(SOCKET, true);
-        }
-        match self.acts.get(self.next) {
-            Some(act) if self.read >= act.after => self.write_when_due(*act, now),
-            None if self.read >= self.expects && self.stops => Call::Stop,
-            _ => Call::Read {
-                socket: SOCKET,
-                max: u64::MAX,
-            },
+    /// Returns how late the program reads the octet before this offset, which the network brought at `at`.
+    pub(crate) fn lateness(&self, at: Instant, offset: u64, seen: Late) -> Duration {
+        let wrote = self.line.written(1 - self.part.end, offset);
+        let deferred = wrote.is_some_and(|wrote| at.since(wrote) > self.part.one_way + AT_ONCE);
+        let draw = self.part.draw ^ offset.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Duration::from_nanos(self.part.lateness.now(seen, deferred, draw >> 7))
+    }
+
+    fn took(&mut self, now: Instant, octets: u64) {
+        let before = self.read;
+        self.read += octets;
+        self.reads.push((now, self.read));
+        // What is read beyond what was waited for starts no gap.
+        let awaited = self.part.acts.get(self.next).copied();
+        if let Some(act) = awaited.filter(|act| before < act.after && act.after <= self.read) {
+            let late = act
+                .late
+                .map_or(Duration::ZERO, |seen| self.lateness(now, act.after, seen));
+            self.since = self.since.max(now + late);
         }
     }
-}
 
-impl Player {
     fn write_when_due(&self, act: Act, now: Instant) -> Call {
         let due = self.since + Duration::from_nanos(act.gap_ns);
         let left = due.since(now);
@@ -101,5 +117,35 @@ impl Player {
     }
 }
 
+impl Program for Player {
+    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+        match last {
+            Outcome::Gone | Outcome::Read(0) => return Call::Stop,
+            Outcome::Read(octets) => self.took(now, octets),
+            Outcome::Wrote(octets) => {
+                self.since = now;
+                self.written += octets;
+                self.line.wrote(self.part.end, self.written, now);
+                self.wrote.push(now);
+                self.next += 1;
+            }
+            _ => {}
+        }
+        if std::mem::take(&mut self.part.nodelay) {
+            return Call::NoDelay(SOCKET, true);
+        }
+        match self.part.acts.get(self.next) {
+            Some(act) if self.read >= act.after => self.write_when_due(*act, now),
+            None if self.read >= self.part.expects && self.part.end == 0 => Call::Stop,
+            _ => Call::Read {
+                socket: SOCKET,
+                max: u64::MAX,
+            },
+        }
+    }
+}
+
 const SOCKET: u32 = 0;
 const SLEEP_NS: u64 = 1_000_000;
+/// What arrives so soon after its write left with it.
+const AT_ONCE: Duration = Duration::from_micros(50);

@@ -140,6 +140,7 @@ impl Service {
                 let chance = Chance {
                     tick_ns: self.tick_ns,
                     phase_ns: dice.next_u64() % self.tick_ns.max(1),
+                    draw: dice.next_u64(),
                 };
                 play(&subject.conversation, &rules, chance)
             };
@@ -153,62 +154,119 @@ impl Service {
     /// Returns the figures of a replay, and how they differ from the replay under the present rules.
     #[must_use]
     pub fn predict(&self, present: &Replayed, changed: &Replayed) -> Prediction {
-        let Some(seen) = self.seen() else {
+        let Some(compared) = Compared::of(self, present, changed) else {
             return Prediction::default();
         };
-        let now = present.sample();
-        // How far a replay is from what was seen, it may be off here, too; and a program's clock is not the kernel's.
-        let misses = |seen: f64, replayed: Option<f64>| {
-            replayed.map(|replayed| (seen - replayed).abs() + CLOCK_MS)
-        };
-        let p50_off = misses(seen.p50_ms, quantile(&now.lengths_ms, 0.5));
-        let p99_off = misses(seen.p99_ms, quantile(&now.lengths_ms, 0.99));
-        let mut dice = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ 0xb001);
-        let draws: Vec<[Drawn; 2]> = (0..DRAWS)
-            .map(|_| Replayed::drawn([present, changed], &mut dice))
-            .collect();
-        let whole = [now.figures(), changed.sample().figures()];
-        let interval = |least: usize, off: Option<f64>, of: &dyn Fn(&[Drawn; 2]) -> f64| {
-            let whole = [whole[0]?, whole[1]?];
-            let off = off?;
-            if seen.turns < least {
-                return None;
-            }
-            let mut all: Vec<f64> = draws.iter().map(of).filter(|one| one.is_finite()).collect();
-            all.sort_by(f64::total_cmp);
-            let value = of(&whole);
-            let (low, high) = (quantile(&all, MISS)?, quantile(&all, 1.0 - MISS)?);
-            // What will be measured varies as much as what was seen.
-            let twice = std::f64::consts::SQRT_2;
-            Some(Estimate {
-                value,
-                low: value - twice * (value - low).max(0.0) - off,
-                high: value + twice * (high - value).max(0.0) + off,
-            })
-        };
-        let above_zero = |estimate: Option<Estimate>| {
+        let at_least_zero = |estimate: Option<Estimate>| {
             estimate.map(|estimate| Estimate {
                 low: estimate.low.max(0.0),
                 ..estimate
             })
         };
-        let segments_off = now
-            .figures()
-            .map(|now| (now.segments - seen.segments).abs());
+        let figure = |of| at_least_zero(compared.interval(of));
+        let change = |of| compared.interval(of);
         Prediction {
             figures: Figures {
-                p50_ms: above_zero(interval(LEAST_TURNS, p50_off, &|of| of[1].p50_ms)),
-                p99_ms: above_zero(interval(LEAST_FOR_P99, p99_off, &|of| of[1].p99_ms)),
-                segments: above_zero(interval(LEAST_TURNS, segments_off, &|of| of[1].segments)),
-                packets: above_zero(interval(LEAST_TURNS, segments_off, &|of| of[1].packets)),
-                packets_per_second: above_zero(interval(LEAST_TURNS, Some(0.0), &|of| {
-                    of[1].packets_per_second
-                })),
+                p50_ms: figure(compared.p50(|of| of[1].p50_ms)),
+                p99_ms: figure(compared.p99(|of| of[1].p99_ms)),
+                segments: figure(compared.count(|of| of[1].segments, |of| of.segments)),
+                packets: figure(compared.count(|of| of[1].packets, |of| of.packets)),
+                packets_per_second: figure(
+                    compared.count(|of| of[1].packets_per_second, |of| of.packets_per_second),
+                ),
             },
-            p50_change_ms: interval(LEAST_TURNS, p50_off, &|of| of[1].p50_ms - of[0].p50_ms),
-            p99_change_ms: interval(LEAST_FOR_P99, p99_off, &|of| of[1].p99_ms - of[0].p99_ms),
+            p50_change_ms: change(compared.p50(|of| of[1].p50_ms - of[0].p50_ms)),
+            p99_change_ms: change(compared.p99(|of| of[1].p99_ms - of[0].p99_ms)),
         }
     }
+}
+
+/// A replay under the present rules and one under others.
+struct Compared {
+    seen: Seen,
+    whole: [Drawn; 2],
+    draws: Vec<[Drawn; 2]>,
+}
+
+/// A figure of two samples: the present rules' and the others'.
+#[derive(Clone, Copy)]
+struct Figure {
+    value: fn(&[Drawn; 2]) -> f64,
+    /// What the replay's miss is a share of.
+    base: fn(&Drawn) -> f64,
+    /// How far the replay of the present rules is from what was seen, as a share.
+    miss: f64,
+    least_off: f64,
+    least_turns: usize,
+}
+
+impl Compared {
+    fn of(service: &Service, present: &Replayed, changed: &Replayed) -> Option<Self> {
+        let mut dice = Xoshiro256PlusPlus::seed_from_u64(service.seed ^ 0xb001);
+        Some(Self {
+            seen: service.seen()?,
+            whole: [present.sample().figures()?, changed.sample().figures()?],
+            draws: (0..DRAWS)
+                .map(|_| Replayed::drawn([present, changed], &mut dice))
+                .collect(),
+        })
+    }
+
+    fn p50(&self, value: fn(&[Drawn; 2]) -> f64) -> Figure {
+        Figure {
+            value,
+            base: |of| of.p50_ms,
+            miss: miss(self.seen.p50_ms, self.whole[0].p50_ms),
+            least_off: CLOCK_MS,
+            least_turns: LEAST_TURNS,
+        }
+    }
+
+    fn p99(&self, value: fn(&[Drawn; 2]) -> f64) -> Figure {
+        Figure {
+            value,
+            base: |of| of.p99_ms,
+            miss: miss(self.seen.p99_ms, self.whole[0].p99_ms),
+            least_off: CLOCK_MS,
+            least_turns: LEAST_FOR_P99,
+        }
+    }
+
+    fn count(&self, value: fn(&[Drawn; 2]) -> f64, base: fn(&Drawn) -> f64) -> Figure {
+        Figure {
+            value,
+            base,
+            miss: miss(self.seen.segments, self.whole[0].segments),
+            least_off: 0.0,
+            least_turns: LEAST_TURNS,
+        }
+    }
+
+    /// Returns a figure with its interval; `None` if too few turns were seen.
+    fn interval(&self, of: Figure) -> Option<Estimate> {
+        if self.seen.turns < of.least_turns {
+            return None;
+        }
+        let drawn = self.draws.iter().map(of.value);
+        let mut drawn: Vec<f64> = drawn.filter(|one| one.is_finite()).collect();
+        drawn.sort_by(f64::total_cmp);
+        let value = (of.value)(&self.whole);
+        let (low, high) = (quantile(&drawn, MISS)?, quantile(&drawn, 1.0 - MISS)?);
+        // What will be measured varies as much as what was seen.
+        let twice = std::f64::consts::SQRT_2;
+        // As far as the replay is from what was seen, a prediction may be off, too.
+        let off = of.miss * (of.base)(&self.whole[1]) + of.least_off;
+        Some(Estimate {
+            value,
+            low: value - twice * (value - low).max(0.0) - off,
+            high: value + twice * (high - value).max(0.0) + off,
+        })
+    }
+}
+
+/// Returns by which share a replay differs from what was seen.
+fn miss(seen: f64, played: f64) -> f64 {
+    (seen - played).abs() / played.max(CLOCK_MS)
 }
 
 /// Turns that were drawn or pooled.

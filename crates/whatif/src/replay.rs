@@ -8,7 +8,7 @@ use tinygram_sim::observer::Observer;
 use tinygram_sim::{Opening, World, WorldConfig};
 
 use crate::conversation::{Act, Conversation};
-use crate::player::Player;
+use crate::player::{Line, Part, Player};
 use crate::rules::{Both, Path};
 
 /// A turn as it was played.
@@ -31,6 +31,8 @@ pub struct Chance {
     pub tick_ns: u64,
     /// When the first tick is, in nanoseconds.
     pub phase_ns: u64,
+    /// What decides how late a program reads, where that is drawn.
+    pub draw: u64,
 }
 
 /// Plays a conversation with these rules, and returns its turns; `None` if it does not come to its end.
@@ -40,13 +42,22 @@ pub fn play(conversation: &Conversation, rules: &Both, chance: Chance) -> Option
     // middle (quick ACKs used up, windows grown).
     let laps = if conversation.is_whole { 1 } else { 2 };
     let path = path(conversation, chance);
+    let line = Line::default();
     let programs = [0, 1].map(|end| {
         let mut acts = in_laps(conversation, end, laps);
         if rules[end].gathers {
             acts = gathered(&acts);
         }
-        let expects = conversation.totals[1 - end] * laps;
-        vec![Player::new(acts, expects, end == 0, rules[end].nodelay)]
+        let part = Part {
+            end,
+            acts,
+            expects: conversation.totals[1 - end] * laps,
+            nodelay: rules[end].nodelay,
+            lateness: conversation.lateness[end].clone(),
+            one_way: Duration::from_nanos(conversation.one_way_ns),
+            draw: chance.draw,
+        };
+        vec![Player::new(part, line.clone())]
     });
     let config = WorldConfig {
         medium: Medium::PointToPoint(PointToPoint::new(Wire::new(
@@ -98,16 +109,22 @@ fn turns(
         .map(|turn| asker.wrote.get(places[lap_begins + turn.first]).copied())
         .collect();
     let begun = begun?;
-    let end = asker.had_read(conversation.totals[1] * laps)?;
-    let over = end + Duration::from_nanos(conversation.last_gap_ns);
+    let last = conversation.totals[1] * laps;
+    let end = asker.had_read(last)?;
+    let beyond = &conversation.beyond;
+    let late = beyond
+        .late
+        .map_or(Duration::ZERO, |seen| asker.lateness(end, last, seen));
+    let over = end + late + Duration::from_nanos(beyond.gap_ns);
     let mut played = Vec::with_capacity(begun.len());
     for (index, turn) in conversation.turns.iter().enumerate() {
         let next = begun.get(index + 1).copied().unwrap_or(over);
         let read = asker.had_read(answered + turn.end)?;
+        let late = asker.lateness(read, answered + turn.end, turn.late);
         let between = |at: Instant| frames.partition_point(|(sent, _)| *sent < at);
         let of_turn = &frames[between(begun[index])..between(next)];
         played.push(Played {
-            length_ns: read.since(begun[index]).as_nanos() + turn.late_ns,
+            length_ns: (read + late).since(begun[index]).as_nanos(),
             cycle_ns: next.since(begun[index]).as_nanos(),
             segments: of_turn.iter().filter(|(_, has_data)| *has_data).count() as u32,
             packets: of_turn.len() as u32,
@@ -121,7 +138,7 @@ impl Conversation {
     fn longest_ns(&self) -> u64 {
         let acts = self.acts.iter().flatten();
         let all = acts.map(|act| act.gap_ns + self.one_way_ns * 8 + 1_000_000_000);
-        all.sum::<u64>() + self.last_gap_ns + 1_000_000_000
+        all.sum::<u64>() + self.beyond.gap_ns + 1_000_000_000
     }
 }
 
@@ -135,8 +152,12 @@ fn in_laps(conversation: &Conversation, end: usize, laps: u64) -> Vec<Act> {
             .map(move |(index, act)| Act {
                 after: act.after + lap * expects,
                 gap_ns: match (end, index, lap) {
-                    (0, 0, 1..) => conversation.last_gap_ns,
+                    (0, 0, 1..) => conversation.beyond.gap_ns,
                     _ => act.gap_ns,
+                },
+                late: match (end, index, lap) {
+                    (0, 0, 1..) => conversation.beyond.late,
+                    _ => act.late,
                 },
                 ..*act
             })

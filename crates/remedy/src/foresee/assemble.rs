@@ -15,9 +15,9 @@ use super::{Connection, Recorded, Recording};
 
 impl Recorded {
     /// Returns the conversations that were seen whole enough to be played again: one service if both ends of them were
-    /// seen, else one for each guess about the ends that were not.
+    /// seen, else one for each guess about the ends that were not. `is_meant` says which ends a change is for.
     #[must_use]
-    pub fn services(&self, seed: u64) -> Vec<Service> {
+    pub fn services(&self, seed: u64, is_meant: &dyn Fn(&Recording) -> bool) -> Vec<Service> {
         let of = |subjects: Vec<Subject>| Service {
             subjects,
             tick_ns: nanoseconds(tick()),
@@ -26,7 +26,7 @@ impl Recorded {
         let connections = self.connections.iter();
         let both: Vec<Subject> = connections
             .clone()
-            .filter_map(|one| self.both_ends(one))
+            .filter_map(|one| self.both_ends(one, is_meant))
             .collect();
         if !both.is_empty() {
             return vec![of(both)];
@@ -37,13 +37,17 @@ impl Recorded {
         let guessed = Guess::all(min_rtt_ns).into_iter().map(|guess| {
             let subjects = connections.clone();
             of(subjects
-                .filter_map(|one| self.one_end(one, guess))
+                .filter_map(|one| self.one_end(one, guess, is_meant))
                 .collect())
         });
         guessed.collect()
     }
 
-    fn both_ends(&self, connection: &Connection) -> Option<Subject> {
+    fn both_ends(
+        &self,
+        connection: &Connection,
+        is_meant: &dyn Fn(&Recording) -> bool,
+    ) -> Option<Subject> {
         let [Some(asker), Some(answerer)] = &connection.ends else {
             return None;
         };
@@ -59,19 +63,24 @@ impl Recorded {
         Some(Subject {
             conversation: of_both_ends([&seen[0], &seen[1]], mss(first[0]), is_whole)?,
             rules: ends.map(|end| self.rules(end)),
-            meant: ends.map(|end| end.is_meant),
+            meant: ends.map(|end| is_meant(end)),
             netns: ends.map(|end| end.socket.netns),
         })
     }
 
-    fn one_end(&self, connection: &Connection, guess: Guess) -> Option<Subject> {
+    fn one_end(
+        &self,
+        connection: &Connection,
+        guess: Guess,
+        is_meant: &dyn Fn(&Recording) -> bool,
+    ) -> Option<Subject> {
         let place = connection.ends.iter().position(Option::is_some)?;
         let here = connection.ends[place].as_ref()?;
         let first = here.steps.first()?;
         let seen = end(&here.steps, first.written, first.copied);
         let other = guess.other_end(&seen);
         let (mut ends, mut rules) = ([&seen, &other], [self.rules(here), guess.rules()]);
-        let (mut meant, mut netns) = ([here.is_meant, false], [here.socket.netns, 0]);
+        let (mut meant, mut netns) = ([is_meant(here), false], [here.socket.netns, 0]);
         if place == 1 {
             ends.reverse();
             rules.reverse();

@@ -209,4 +209,4 @@ const MOST_SOCKETS: usize = 128;
 const MOST_STEPS: u32 = 8192;
 const BREATH: Duration = Duration::from_millis(20);
 /// How often new connections are looked for.
-const AGAIN: Duration = Duration::from_millis(100);
+const AGAIN: Duration = Duration::from_millis(500);

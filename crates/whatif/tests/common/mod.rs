@@ -32,6 +32,8 @@ pub struct Truth {
     pub turns_ms: Vec<f64>,
     /// Data segments of both ends for a turn.
     pub segments: f64,
+    /// Each frame with its sender.
+    pub frames: Vec<(Side, Frame)>,
 }
 
 impl Truth {
@@ -87,6 +89,7 @@ impl Service {
             ends,
             turns_ms,
             segments,
+            frames: frames.clone(),
         }
     }
 

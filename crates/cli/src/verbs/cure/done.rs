@@ -17,6 +17,7 @@ use tinygram_remedy::trial::{self, Bench, Tried};
 use tinygram_watch::kernel::Options;
 use tinygram_watch::live::{Choice, Live};
 
+use super::expected::{self, Expected};
 use super::plan::Plan;
 use crate::amount::counted;
 use crate::exit::{Done, Failure};
@@ -32,6 +33,8 @@ pub(super) struct Cured {
     /// How many sockets the targets have.
     pub(super) sockets: usize,
     pub(super) is_dry: bool,
+    /// What is expected of each remedy, if nothing is to be changed.
+    pub(super) expected: Vec<Option<Expected>>,
 }
 
 impl Cured {
@@ -77,6 +80,7 @@ pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
         sockets: meant,
         remedies: Vec::new(),
         is_dry: plan.is_dry,
+        expected: Vec::new(),
         look,
     };
     // The other ends on this host may belong to anybody.
@@ -93,6 +97,9 @@ pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
         for remedy in &mut remedies {
             remedy.setting = setting.clone();
         }
+    }
+    if plan.is_dry {
+        cured.expected = expected::of(plan, &mut hand, &scope, &remedies)?;
     }
     if plan.is_dry || stop::is_asked() || remedies.is_empty() {
         cured.remedies = remedies.into_iter().map(|remedy| (remedy, None)).collect();

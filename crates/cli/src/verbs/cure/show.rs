@@ -11,6 +11,7 @@ use tinygram_remedy::trial::Tried;
 use tinygram_report::{Document, json};
 
 use super::done::Cured;
+use super::expected::{self, ExpectedRow};
 use super::plan::Plan;
 use crate::amount::counted;
 use crate::exit::Failure;
@@ -28,10 +29,13 @@ pub(super) fn show(plan: &Plan, cured: &Cured) -> Result<(), Failure> {
 
 fn text(plan: &Plan, cured: &Cured) -> String {
     let mut text = seen(plan, &cured.look, cured.sockets);
-    for (remedy, tried) in &cured.remedies {
+    for (index, (remedy, tried)) in cured.remedies.iter().enumerate() {
         match tried {
             None => {
                 let _ = writeln!(text, "{}", offered(remedy));
+                if let Some(expected) = cured.expected.get(index) {
+                    let _ = writeln!(text, "    {}", expected::told(expected.as_ref()));
+                }
             }
             Some(tried) => text += &told(plan, remedy, tried),
         }
@@ -177,7 +181,7 @@ fn in_figures(figures: &Figures) -> String {
 }
 
 /// Returns a number with three digits that count.
-fn three(number: f64) -> String {
+pub(super) fn three(number: f64) -> String {
     let digits = match number.abs() {
         size if size >= 100.0 => 0,
         size if size >= 10.0 => 1,
@@ -214,7 +218,15 @@ fn document(plan: &Plan, cured: &Cured) -> String {
             remedies: cured
                 .remedies
                 .iter()
-                .map(|(remedy, tried)| row(remedy, tried.as_ref()))
+                .enumerate()
+                .map(|(index, (remedy, tried))| RemedyRow {
+                    expected: cured
+                        .expected
+                        .get(index)
+                        .and_then(Option::as_ref)
+                        .map(ExpectedRow::from),
+                    ..row(remedy, tried.as_ref())
+                })
                 .collect(),
         },
     })
@@ -224,6 +236,7 @@ fn row(remedy: &Remedy, tried: Option<&Tried>) -> RemedyRow {
     RemedyRow {
         setting: remedy.setting.to_string(),
         sockets: remedy.sockets.iter().map(ToString::to_string).collect(),
+        expected: None,
         trial: tried.map(|tried| TrialRow {
             verdict: match tried.verdict {
                 _ if tried.was_stopped => "stopped",
@@ -284,6 +297,8 @@ struct Results {
 struct RemedyRow {
     setting: String,
     sockets: Vec<String>,
+    /// With `--dry-run`; null where it cannot be told.
+    expected: Option<ExpectedRow>,
     trial: Option<TrialRow>,
 }
 

@@ -63,7 +63,7 @@ fn live(plan: &Plan, targets: &[Target]) -> Result<Foreseen, Failure> {
     };
     let recorded = record(&mut hand, &mut recorder, ask, stop::is_asked).map_err(walking)?;
     drop(recorder);
-    let services = recorded.services(plan.seed);
+    let services = recorded.services(plan.seed, &|end| end.is_meant);
     Ok(Foreseen {
         found: recorded.found,
         recorded: recorded.connections.len(),
