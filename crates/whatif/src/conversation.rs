@@ -135,11 +135,9 @@ pub fn of_both_ends(ends: [&End; 2], mss: u16, is_whole: bool) -> Option<Convers
     let mut of_asker = heard[0].acts(with_next, &asker.writes);
     let beyond = of_asker.pop()?;
     let acts = [of_asker, heard[1].acts(frame.answered, &answerer.writes)];
-    let late = |end: usize| acts[end].iter().filter_map(|act| act.late);
-    let of_turns = turns.iter().map(|turn| turn.late);
     Some(Conversation {
         beyond,
-        lateness: [Lateness::of(late(0).chain(of_turns)), Lateness::of(late(1))],
+        lateness: [heard[0].lateness(), heard[1].lateness()],
         acts,
         totals: [frame.asked.length(), frame.answered.length()],
         turns,
@@ -297,6 +295,13 @@ impl Heard<'_> {
                 .is_some_and(|write| left_ns > write.at_ns),
         };
         Some((read_ns, late))
+    }
+
+    /// Returns how late the reads in the conversation were.
+    fn lateness(&self) -> Lateness {
+        let reads = self.reads.iter().map(|read| read.end);
+        let ends = reads.filter(|end| self.from.start < *end && *end <= self.from.end);
+        Lateness::of(ends.filter_map(|end| Some(self.read(end)?.1)))
     }
 
     /// Returns what the reader writes: the writes that begin in its own range.

@@ -38,7 +38,8 @@ fn captured(service: &Service, frames: &[(Side, Carried)]) -> Vec<u8> {
         })
         .collect();
     seen.sort_by_key(|(at, _, _)| *at);
-    let ends = ["10.0.0.2:40000", "10.0.0.1:80"].map(|end| end.parse().expect("an address"));
+    let ends = ["10.0.0.2:40000", "10.0.0.1:80"]
+        .map(|end| end.parse::<std::net::SocketAddr>().expect("an address"));
     let mut octets = Vec::new();
     let mut writer = PcapWriter::new(&mut octets, LinkType::RAW, 65_535).expect("memory");
     let (zeros, mut packet) = ([0; 4096], Vec::new());

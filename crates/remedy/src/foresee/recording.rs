@@ -83,7 +83,17 @@ impl Gathering {
             return Ok(());
         }
         let others = self.everywhere(hand)?;
-        for socket in meant.values() {
+        let mut to_record: Vec<&Socket> = meant.values().collect();
+        if ask.one_end {
+            // Of a target that means both ends the server's is looked at.
+            let opposite = |socket: &Socket| others.get(&(socket.remote, socket.local));
+            to_record.retain(|socket| {
+                opposite(socket).is_none_or(|other| {
+                    !meant.contains_key(&other.cookie) || self.is_server(socket, Some(other))
+                })
+            });
+        }
+        for socket in to_record {
             let opposite = others.get(&(socket.remote, socket.local));
             let peer = opposite.filter(|_| !ask.one_end);
             if self.chosen.contains(&socket.cookie)

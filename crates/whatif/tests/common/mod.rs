@@ -1,5 +1,7 @@
 //! A world whose programs are known: what is seen of it is what a recorder of the kernel's events would see.
 
+#![allow(dead_code, reason = "each test uses a part of it")]
+
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::{AckPolicy, Jiffies, Linux, LinuxKnobs};
 use tinygram_engine::{Config, Duration, Instant};
@@ -14,39 +16,39 @@ use tinygram_whatif::seen::{End, Read, Sent, Write};
 
 /// A service: what both programs do, and the path between them.
 #[derive(Clone, Debug)]
-pub struct Service {
+pub(crate) struct Service {
     /// The writes of a request and of an answer.
-    pub writes: [Vec<u64>; 2],
+    pub(crate) writes: [Vec<u64>; 2],
     /// How long the client and the server think before their first write, about.
-    pub think: [Duration; 2],
+    pub(crate) think: [Duration; 2],
     /// Between two writes of a message.
-    pub gap: Duration,
-    pub rtt: Duration,
-    pub turns: u32,
+    pub(crate) gap: Duration,
+    pub(crate) rtt: Duration,
+    pub(crate) turns: u32,
 }
 
 /// What happened.
-pub struct Truth {
-    pub ends: [End; 2],
+pub(crate) struct Truth {
+    pub(crate) ends: [End; 2],
     /// The client's own times, in milliseconds, sorted.
-    pub turns_ms: Vec<f64>,
+    pub(crate) turns_ms: Vec<f64>,
     /// Data segments of both ends for a turn.
-    pub segments: f64,
+    pub(crate) segments: f64,
     /// Each frame with its sender.
-    pub frames: Vec<(Side, Frame)>,
+    pub(crate) frames: Vec<(Side, Frame)>,
 }
 
 impl Truth {
-    pub fn quantile(&self, share: f64) -> f64 {
+    pub(crate) fn quantile(&self, share: f64) -> f64 {
         self.turns_ms[(share * (self.turns_ms.len() - 1) as f64).round() as usize]
     }
 }
 
-pub const TICK: Duration = Duration::from_millis(4);
+pub(crate) const TICK: Duration = Duration::from_millis(4);
 
 impl Service {
     /// Lets the service run under these rules.
-    pub fn run(&self, rules: &[Rules; 2], seed: u64) -> Truth {
+    pub(crate) fn run(&self, rules: &[Rules; 2], seed: u64) -> Truth {
         let programs = [0, 1].map(|end| vec![Talker::new(self, end, rules[end].nodelay, seed)]);
         let wire = Wire::new(10_000_000_000, 66, 0, Duration::from_micros(1));
         let config = WorldConfig {

@@ -16,7 +16,7 @@ use tinygram_whatif::offer::Asked;
 use tinygram_whatif::prediction::{Estimate, Figures};
 
 use super::plan::Plan;
-use super::show::three;
+use crate::amount::three;
 use crate::exit::Failure;
 use crate::hand::{self, walking};
 use crate::stop;

@@ -13,7 +13,7 @@ use tinygram_report::{Document, json};
 use super::done::Cured;
 use super::expected::{self, ExpectedRow};
 use super::plan::Plan;
-use crate::amount::counted;
+use crate::amount::{counted, three};
 use crate::exit::Failure;
 use crate::terminal::print_text;
 use crate::verbs::watch::sentence;
@@ -178,17 +178,6 @@ fn in_figures(figures: &Figures) -> String {
         ratio(&figures.p99),
         extra_segments(figures) * 100.0
     )
-}
-
-/// Returns a number with three digits that count.
-pub(super) fn three(number: f64) -> String {
-    let digits = match number.abs() {
-        size if size >= 100.0 => 0,
-        size if size >= 10.0 => 1,
-        size if size >= 1.0 => 2,
-        _ => 3,
-    };
-    format!("{number:.digits$}")
 }
 
 fn document(plan: &Plan, cured: &Cured) -> String {

@@ -10,7 +10,7 @@ use tinygram_whatif::prediction::{Estimate, Figures, LEAST_TURNS, Prediction};
 
 use super::done::Foreseen;
 use super::plan::{From, Plan};
-use crate::amount::counted;
+use crate::amount::{counted, three};
 use crate::exit::Failure;
 use crate::terminal::{canvas, print_text};
 
@@ -139,17 +139,6 @@ fn interval(estimate: Option<Estimate>) -> String {
         let Estimate { value, low, high } = estimate;
         format!("{} [{}, {}]", three(value), three(low), three(high))
     })
-}
-
-/// Returns a number with three digits that count.
-fn three(number: f64) -> String {
-    let digits = match number.abs() {
-        size if size >= 100.0 => 0,
-        size if size >= 10.0 => 1,
-        size if size >= 1.0 => 2,
-        _ => 3,
-    };
-    format!("{number:.digits$}")
 }
 
 fn document(plan: &Plan, foreseen: &Foreseen) -> String {
