@@ -13,7 +13,7 @@ use crate::object::{Cells, Object};
 use crate::program::{Program, Shape, Site};
 use crate::shared::{Mapping, Settings};
 use crate::threads::Threads;
-use crate::tracee::Tracee;
+use crate::tracee::{Tracee, number_inside};
 
 /// Why nothing was put into a process.
 #[derive(Debug, thiserror::Error)]
@@ -210,16 +210,9 @@ fn interior(shape: Shape, address: u64) -> std::ops::Range<u64> {
 impl Planted {
     /// Sets the rules. The threads need not stand still for it.
     pub(crate) fn set_up(&self, settings: &Settings, pid: i32) {
-        self.mapping.set_up(settings, pid as u32, own_number(pid));
+        let inside = number_inside(&pid.to_string()).unwrap_or(0);
+        self.mapping.set_up(settings, pid as u32, inside);
     }
-}
-
-/// Returns the number of a process in its own namespace.
-fn own_number(tid: i32) -> u32 {
-    let status = fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("NStgid:"));
-    let last = line.and_then(|line| line.split_ascii_whitespace().next_back());
-    last.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 /// Returns what is to be added to the file's addresses.

@@ -53,6 +53,16 @@ pub(crate) fn number_in_proc() -> io::Result<pid_t> {
     number.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
 }
 
+/// Returns the number that a thread has in its own PID namespace; `place` is where it stands in `/proc`:
+/// `PID`, or `PID/task/TID`.
+pub(crate) fn number_inside(place: &str) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{place}/status")).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("NSpid:"))?;
+    line.split_ascii_whitespace().next_back()?.parse().ok()
+}
+
 /// Returns the registers of a thread that is stopped.
 pub(crate) fn registers_of(tid: pid_t) -> io::Result<user_regs_struct> {
     // SAFETY: integers, all written by the kernel.
