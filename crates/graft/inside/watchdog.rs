@@ -22,13 +22,13 @@ pub(crate) fn alert(shared: &Shared) {
     if shared.watchdog.load(Relaxed) != ASLEEP {
         return;
     }
+    // Before it looks for the first time it counts as there, also for a thread that sees it awake at once.
+    shared.looked_ns.store(kernel::now_ns(shared), Relaxed);
     let woken = shared
         .watchdog
         .compare_exchange(ASLEEP, AWAKE, SeqCst, SeqCst)
         .is_ok();
     if woken {
-        // Before it looks for the first time it counts as there.
-        shared.looked_ns.store(kernel::now_ns(shared), Relaxed);
         kernel::wake(&shared.watchdog);
     }
 }
