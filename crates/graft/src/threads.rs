@@ -25,11 +25,30 @@ struct Thread {
 }
 
 impl Threads {
-    /// Stops all threads of a process.
+    /// Stops all threads of a process. If one does not stop in time, all go on, and it is tried again once
+    /// that one can be stopped.
     ///
     /// # Errors
     /// The kernel's; `TimedOut` if a thread sleeps where it cannot be stopped.
     pub(crate) fn stop(pid: pid_t) -> io::Result<Self> {
+        let mut left = MOST_TRIES;
+        loop {
+            match Self::stop_at_once(pid) {
+                Ok(all) => return Ok(all),
+                Err(Unstopped::Error(error)) => return Err(error),
+                Err(Unstopped::Late(late)) => {
+                    left -= 1;
+                    let is_over = !let_go(&late)?;
+                    if is_over || left == 0 {
+                        return Err(io::Error::new(io::ErrorKind::TimedOut, NOT_STOPPED));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Stops all threads of a process, or none.
+    fn stop_at_once(pid: pid_t) -> Result<Self, Unstopped> {
         let mut all = Self::none(pid);
         // A thread that is not stopped yet may make others, so until no new one appears.
         loop {
@@ -48,18 +67,18 @@ impl Threads {
                 return Ok(all);
             }
             if fresh.is_empty() {
-                return Err(io::Error::from(io::ErrorKind::NotFound));
+                return Err(io::Error::from(io::ErrorKind::NotFound).into());
             }
-            let mut late = None;
+            let mut late = Vec::new();
             for tid in fresh {
-                match all.wait_for(tid) {
-                    Ok(Some(signal)) => all.stopped.push(Thread { tid, signal }),
-                    Ok(None) => {}
-                    Err(error) => late = Some(error),
+                match waited(tid, all.began + PATIENCE)? {
+                    Waited::Stopped(signal) => all.stopped.push(Thread { tid, signal }),
+                    Waited::Ended => {}
+                    Waited::Runs => late.push(tid),
                 }
             }
-            if let Some(error) = late {
-                return Err(error);
+            if !late.is_empty() {
+                return Err(Unstopped::Late(late));
             }
         }
     }
@@ -87,25 +106,6 @@ impl Threads {
     pub(crate) fn taken_over(mut self) -> Vec<(pid_t, c_int)> {
         let stopped = std::mem::take(&mut self.stopped);
         stopped.iter().map(|one| (one.tid, one.signal)).collect()
-    }
-
-    /// Waits until a thread stands; returns the signal that it was about to get, or `None` if it has
-    /// ended.
-    fn wait_for(&self, tid: pid_t) -> io::Result<Option<c_int>> {
-        loop {
-            match Tracee::has_stopped(tid)? {
-                Some(Stop::Ended) => return Ok(None),
-                Some(Stop::Signal(signal)) => return Ok(Some(signal)),
-                Some(_) => return Ok(Some(0)),
-                None if self.began.elapsed() > PATIENCE => {
-                    return Err(io::Error::new(
-                        io::ErrorKind::TimedOut,
-                        "a thread did not stop within 50 ms: it sleeps where it cannot be stopped, or the machine is busy",
-                    ));
-                }
-                None => std::thread::sleep(Duration::from_micros(20)),
-            }
-        }
     }
 
     /// Returns a thread that system calls can be made in.
@@ -191,6 +191,64 @@ impl Drop for Threads {
     }
 }
 
+/// Why the threads of a process were not stopped.
+enum Unstopped {
+    /// The kernel refused something.
+    Error(io::Error),
+    /// These were asked to stop and have not yet.
+    Late(Vec<pid_t>),
+}
+
+impl From<io::Error> for Unstopped {
+    fn from(error: io::Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// What became of a thread that was asked to stop.
+enum Waited {
+    /// It stands, and was about to get this signal.
+    Stopped(c_int),
+    /// It has ended.
+    Ended,
+    /// It has not stopped in time.
+    Runs,
+}
+
+/// Waits until a thread stands, until `latest`.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "threads of the real world are waited for"
+)]
+fn waited(tid: pid_t, latest: Instant) -> io::Result<Waited> {
+    loop {
+        match Tracee::has_stopped(tid)? {
+            Some(Stop::Ended) => return Ok(Waited::Ended),
+            Some(Stop::Signal(signal)) => return Ok(Waited::Stopped(signal)),
+            Some(_) => return Ok(Waited::Stopped(0)),
+            None if Instant::now() > latest => return Ok(Waited::Runs),
+            None => std::thread::sleep(Duration::from_micros(20)),
+        }
+    }
+}
+
+/// Lets threads go on that were asked to stop, each as soon as it stands; returns false if one does not stop.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "threads of the real world are waited for"
+)]
+fn let_go(late: &[pid_t]) -> io::Result<bool> {
+    let latest = Instant::now() + LONGEST_SLEEP;
+    for &tid in late {
+        match waited(tid, latest)? {
+            Waited::Stopped(signal) => Tracee::detach(tid, signal)?,
+            Waited::Ended => {}
+            Waited::Runs => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
 /// Where a thread is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
@@ -237,8 +295,15 @@ fn is_named(tracee: &Tracee, is_meant: impl Fn(Place) -> bool) -> io::Result<boo
 
 /// CS of a 64-bit program.
 const USER_CODE: u64 = 0x33;
-/// How long to wait for a thread to stop.
+/// How long the other threads stand still for one that does not stop.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// How often all threads are asked to stop.
+const MOST_TRIES: u32 = 20;
+/// How long to wait for a thread that did not stop in time, while the others go on.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+/// What is said of a thread that does not stop.
+const NOT_STOPPED: &str =
+    "a thread does not stop: it sleeps where it cannot be stopped, or the machine is busy";
 /// The most instructions until a thread has left the octets of a jump.
 const MOST_STEPS: usize = 8;
 /// How much of a stack is looked at: a signal's frame with all registers has up to 12 KB.
