@@ -19,7 +19,8 @@ pub struct LossView {
     pub reordering: u64,
     /// How often acknowledgments showed reordering.
     pub reorderings: u32,
-    /// The least round trip of the last five minutes, if RACK measures it (`rack_tlp`).
+    /// The least round trip of the last five minutes, if RACK measures it
+    /// ([`LossDetection::RackTlp`](crate::extensions::LossDetection::RackTlp)).
     pub min_rtt: Option<Duration>,
 }
 

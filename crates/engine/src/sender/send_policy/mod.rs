@@ -329,7 +329,8 @@ pub enum Moment {
 /// [`includes_more`](Self::includes_more)) and TCP_CORK are considered before the rule. TCP_NODELAY
 /// comes after it and overrules a hold for most [reasons](Why::outranks_nodelay). A hold without a
 /// time ends with the next acknowledgment or write, when the persist timer fires, or with a tail
-/// loss probe if the profile has them (`rack_tlp`).
+/// loss probe if the profile has them
+/// ([`LossDetection::RackTlp`](crate::extensions::LossDetection::RackTlp)).
 pub trait Rule {
     /// Returns whether the runt may leave. The answer is pure: asked twice, it is the same.
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict;
