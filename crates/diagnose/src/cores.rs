@@ -1,8 +1,8 @@
 //! Analyzes a capture on several threads.
 //!
-//! The caller's thread reads and decodes batches of frames, and says of each frame to which share its
-//! connection belongs. Whoever is free works on a share that is behind: one thread at a time on each, batch by
-//! batch, so that a connection's segments stay in order. When all shares are done with the oldest batch, what
+//! The caller's thread reads batches of frames, and puts each frame into the parcel of the share to which its
+//! connection belongs. Whoever is free works on a share that is behind and decodes its frames: one thread at a time
+//! on each share, batch by batch, so that a connection's segments stay in order. When all shares are done with the oldest batch, what
 //! they said of it is gathered in the order of its frames. So the report does not depend on who was free when.
 //!
 //! The batches on the way are few, which bounds memory: the reader helps when it is too far ahead.
@@ -12,17 +12,13 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use tinygram_wire::capture::{CaptureError, LinkType, Reader};
-use tinygram_wire::decode::Decoded;
+use tinygram_wire::capture::{CaptureError, Reader};
 
-use crate::conversation::Conversation;
-use crate::findings::finding::Finding;
-use crate::flow::ends::Ends;
-use crate::flow::mark::Mark;
-use crate::front::{Front, LAST_TIME_NS};
+use crate::batch::Batch;
+use crate::front::Front;
 use crate::gathered::Gathered;
-use crate::shard::{Hears, Placed, Shard};
-use crate::table;
+use crate::notes::{Notes, Said};
+use crate::shard::Shard;
 
 /// Reads all frames. The shards and what is gathered are as if one thread had done it.
 pub(crate) fn read(
@@ -59,34 +55,12 @@ pub(crate) fn read(
     ended
 }
 
-/// Frames that are read together, and which of them belong to which share.
-struct Batch {
-    /// The number of the first one in the capture.
-    first: u64,
-    frames: Vec<Decoded>,
-    of: Vec<Vec<u16>>,
-}
-
 /// A batch that not all shares have taken.
 struct UnderWay {
     batch: Arc<Batch>,
     /// The shares that are not done with it.
     left: usize,
     said: Vec<Said>,
-}
-
-/// Something that a share says of a connection, known by its slot.
-struct Said {
-    frame: u64,
-    share: u32,
-    slot: u32,
-    what: What,
-}
-
-enum What {
-    Begins,
-    Finds(Vec<Finding>),
-    Leaves(Box<(Conversation, Vec<Finding>)>),
 }
 
 /// What all threads share.
@@ -113,6 +87,8 @@ struct State {
     gathers: bool,
     /// Batches to be used again.
     empty: Vec<Batch>,
+    /// How many threads wait for something to do.
+    waiting: usize,
     /// No more will be read.
     ended: bool,
     /// A thread panicked.
@@ -131,6 +107,7 @@ impl State {
             busy: vec![false; shares],
             gathers: false,
             empty: Vec::new(),
+            waiting: 0,
             ended: false,
             broken: false,
         }
@@ -198,24 +175,22 @@ impl Line<'_> {
             }
             let batch = state.empty.pop();
             drop(state);
-            let mut batch = batch.unwrap_or_else(|| Batch {
-                first: 0,
-                frames: Vec::with_capacity(BATCH),
-                of: vec![Vec::new(); self.shares],
-            });
+            let mut batch = batch.unwrap_or_else(|| Batch::new(self.shares));
             let ended = batch.fill(reader, front);
-            self.state().batches.push_back(UnderWay {
+            let mut state = self.state();
+            state.batches.push_back(UnderWay {
                 batch: Arc::new(batch),
                 left: self.shares,
                 said: Vec::new(),
             });
-            self.moved.notify_all();
+            self.tell(state);
             if let Some(ended) = ended {
                 break ended;
             }
         };
-        self.state().ended = true;
-        self.moved.notify_all();
+        let mut state = self.state();
+        state.ended = true;
+        self.tell(state);
         self.work(0);
         drop(alarm);
         ended
@@ -238,8 +213,10 @@ impl Line<'_> {
         let mut tasks = Vec::new();
         state.tasks(self, worker, &mut tasks);
         if tasks.is_empty() {
+            state.waiting += 1;
             // Whoever comes back looks again; a wake-up without cause does no harm.
-            drop(self.moved.wait(state));
+            let waited = self.moved.wait(state);
+            waited.unwrap_or_else(PoisonError::into_inner).waiting -= 1;
             return;
         }
         drop(state);
@@ -251,8 +228,8 @@ impl Line<'_> {
         for (share, said) in done {
             state.done(share, said);
         }
-        self.gather(state);
-        self.moved.notify_all();
+        state = self.gather(state);
+        self.tell(state);
     }
 
     /// Lets a share take its frames of some batches; returns what it said of each.
@@ -264,30 +241,17 @@ impl Line<'_> {
             said: Vec::new(),
         };
         let each = batches.iter().map(|batch| {
-            for &at in &batch.of[share] {
-                let frame = &batch.frames[usize::from(at)];
-                let Ok((segment, around)) = &frame.look else {
-                    continue;
-                };
-                hears.frame = batch.first + u64::from(at);
-                let placed = Placed {
-                    mark: Mark {
-                        frame: hears.frame,
-                        time_ns: frame.time_ns.clamp(0, LAST_TIME_NS),
-                    },
-                    raw_ip: frame.link == LinkType::RAW,
-                    segment,
-                    around,
-                };
-                shard.take(&placed, None, &mut hears);
-            }
+            batch.each_of(share, |placed| {
+                hears.frame = placed.mark.frame;
+                shard.take(placed, None, &mut hears);
+            });
             std::mem::take(&mut hears.said)
         });
         each.collect()
     }
 
     /// Gathers what was said of batches with which all shares are done.
-    fn gather<'a>(&'a self, mut state: MutexGuard<'a, State>) {
+    fn gather<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         while let Some(mut done) = state.ready() {
             drop(state);
             // A frame belongs to one share, which said things in their order.
@@ -302,83 +266,20 @@ impl Line<'_> {
                 state.empty.push(batch);
             }
         }
+        state
+    }
+
+    /// Wakes those who wait for something to do: there may be something now.
+    fn tell(&self, state: MutexGuard<'_, State>) {
+        let is_awaited = state.waiting > 0;
+        drop(state);
+        if is_awaited {
+            self.moved.notify_all();
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         locked(&self.state)
-    }
-}
-
-impl Batch {
-    /// Reads the next frames; returns how the capture ended, if it did.
-    fn fill(&mut self, reader: &mut Reader, front: &mut Front) -> Option<Result<(), CaptureError>> {
-        self.frames.clear();
-        self.of.iter_mut().for_each(Vec::clear);
-        self.first = front.frames + 1;
-        while self.frames.len() < BATCH {
-            match reader.next_frame() {
-                Ok(Some(frame)) => self.frames.push(Decoded::of(&frame)),
-                Ok(None) => return Some(Ok(())),
-                Err(error) => return Some(Err(error)),
-            }
-            let at = self.frames.len() - 1;
-            let Decoded { time_ns, look, .. } = &self.frames[at];
-            if let (Some(_), Ok((segment, _))) = (front.note(*time_ns, look), look) {
-                let share = table::share(&Ends::of(segment).0, self.of.len());
-                self.of[share].push(at as u16);
-            }
-        }
-        None
-    }
-}
-
-impl Said {
-    fn to(self, gathered: &mut Gathered) {
-        let (share, slot) = (self.share as usize, self.slot as usize);
-        match self.what {
-            What::Begins => {
-                gathered.begins(share, slot);
-            }
-            What::Finds(mut found) => gathered.finds(share, slot, &mut found),
-            What::Leaves(left) => {
-                let (connection, mut found) = *left;
-                gathered.leaves(share, slot, connection, &mut found);
-            }
-        }
-    }
-}
-
-/// Takes down what a share says.
-struct Notes {
-    share: u32,
-    frame: u64,
-    said: Vec<Said>,
-}
-
-impl Notes {
-    fn note(&mut self, slot: usize, what: What) {
-        self.said.push(Said {
-            frame: self.frame,
-            share: self.share,
-            slot: slot as u32,
-            what,
-        });
-    }
-}
-
-impl Hears for Notes {
-    fn begins(&mut self, slot: usize) -> u32 {
-        self.note(slot, What::Begins);
-        0
-    }
-
-    fn finds(&mut self, slot: usize, found: &mut Vec<Finding>) {
-        self.note(slot, What::Finds(std::mem::take(found)));
-    }
-
-    fn leaves(&mut self, slot: usize, connection: Conversation, found: &mut Vec<Finding>) {
-        let left = Box::new((connection, std::mem::take(found)));
-        self.note(slot, What::Leaves(left));
     }
 }
 
@@ -388,19 +289,18 @@ struct Alarm<'a, 'g>(&'a Line<'g>);
 impl Drop for Alarm<'_, '_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.state().broken = true;
-            self.0.moved.notify_all();
+            let mut state = self.0.state();
+            state.broken = true;
+            self.0.tell(state);
         }
     }
 }
 
-/// A thread that panicked is told apart by `broken`.
+/// Locks a mutex, also after a thread panicked while it held the lock. `State::broken` tells of the panic.
 fn locked<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
     it.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Frames in a batch: 180 KB.
-const BATCH: usize = 1024;
 /// The most batches under way.
 const UNDER_WAY: usize = 12;
 /// A worker takes at most one of so many parts of all shares at a time.

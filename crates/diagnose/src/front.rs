@@ -31,17 +31,16 @@ impl Front {
         }
     }
 
+    /// Returns whether every segment is looked at, whatever it says.
+    #[inline]
+    pub(crate) fn takes_all(&self) -> bool {
+        self.filter.is_none()
+    }
+
     /// Counts the next frame; returns its place in the capture if it has a segment that is looked at.
     #[inline]
     pub(crate) fn note(&mut self, time_ns: i64, look: &Look) -> Option<Mark> {
-        let time_ns = time_ns.clamp(0, LAST_TIME_NS);
-        if self.frames == 0 {
-            self.first_frame_ns = time_ns;
-            self.stamps.begin(time_ns);
-        } else {
-            self.stamps.note(time_ns);
-        }
-        self.frames += 1;
+        let time_ns = self.stamp(time_ns);
         let segment = match look {
             Ok((segment, _)) => segment,
             Err(unread) => {
@@ -55,16 +54,43 @@ impl Front {
             self.unseen.filtered += 1;
             return None;
         }
+        Some(self.count(time_ns))
+    }
+
+    /// Counts the next frame, which has a segment that is looked at; returns its place in the capture.
+    #[inline]
+    pub(crate) fn note_segment(&mut self, time_ns: i64) -> Mark {
+        let time_ns = self.stamp(time_ns);
+        self.count(time_ns)
+    }
+
+    /// Takes the time of the next frame into account; returns it within its bounds.
+    #[inline]
+    fn stamp(&mut self, time_ns: i64) -> i64 {
+        let time_ns = time_ns.clamp(0, LAST_TIME_NS);
+        if self.frames == 0 {
+            self.first_frame_ns = time_ns;
+            self.stamps.begin(time_ns);
+        } else {
+            self.stamps.note(time_ns);
+        }
+        self.frames += 1;
+        time_ns
+    }
+
+    /// Counts a segment that is looked at.
+    #[inline]
+    fn count(&mut self, time_ns: i64) -> Mark {
         self.fine_clock = self.fine_clock || time_ns % COARSE_CLOCK_NS != 0;
         if self.segments == 0 {
             self.first_ns = time_ns;
         }
         self.segments += 1;
         self.last_ns = self.last_ns.max(time_ns);
-        Some(Mark {
+        Mark {
             frame: self.frames,
             time_ns,
-        })
+        }
     }
 
     /// Enters what was counted.

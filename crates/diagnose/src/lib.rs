@@ -19,6 +19,7 @@
 
 mod about;
 mod analyzer;
+mod batch;
 mod conversation;
 mod cores;
 mod explain;
@@ -26,6 +27,7 @@ mod findings;
 mod flow;
 mod front;
 mod gathered;
+mod notes;
 mod parameters;
 mod pool;
 mod report;

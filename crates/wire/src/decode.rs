@@ -4,6 +4,7 @@
 //! allocates and copies nothing and accepts truncated frames. The tests compare it with
 //! `etherparse`.
 
+mod plain;
 mod tunnel;
 
 use std::ops::Deref;
@@ -13,6 +14,8 @@ use tinygram_engine::Flags;
 use crate::capture::{Frame, LinkType};
 use crate::endpoint::Endpoint;
 use crate::options::{self, Options};
+
+pub use plain::{Plain, plain};
 
 /// What one TCP segment says, as far as the captured part of the frame shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

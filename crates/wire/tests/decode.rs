@@ -215,3 +215,68 @@ fn cooked_loopback_and_offload_frames_are_read() {
     fragment[6] = 0x20;
     assert_eq!(decoded(LinkType::RAW, &fragment, fragment.len()), None);
 }
+
+proptest! {
+    /// Whatever bytes a plain frame has: a segment of these ends is found in it, and the bytes behind those that are
+    /// said to be read change nothing.
+    #[test]
+    fn a_plain_frame_is_known_without_decoding(
+        shape in shape(),
+        damage in proptest::collection::vec((0..90_usize, any::<u8>()), 0..4),
+        wire_len in 0..3000_u32,
+    ) {
+        let mut data = shape.bytes();
+        data.truncate(shape.snap);
+        for (at, octet) in damage {
+            if let Some(damaged) = data.get_mut(at) {
+                *damaged = octet;
+            }
+        }
+        let frame = Frame {
+            number: 1,
+            time_ns: 0,
+            link: if shape.raw { LinkType::RAW } else { LinkType::ETHERNET },
+            data: &data,
+            wire_len,
+        };
+        if let Some(plain) = decode::plain(&frame) {
+            let whole = decode::look(&frame);
+            let (segment, _) = whole.expect("a plain frame has a segment");
+            prop_assert_eq!(segment.source, plain.source);
+            prop_assert_eq!(segment.destination, plain.destination);
+            let part = Frame { data: &data[..plain.read], ..frame };
+            prop_assert_eq!(decode::look(&part), whole);
+        }
+    }
+}
+
+/// The property above would be worthless if hardly any frame were plain.
+#[test]
+fn the_usual_frame_is_plain() {
+    let shape = Shape {
+        v6: false,
+        tags: 0,
+        raw: false,
+        ports: (40_000, 80),
+        seq: 1,
+        ack: 1,
+        window: 1,
+        flags: 0x10,
+        options: Vec::new(),
+        payload: 100,
+        snap: 96,
+    };
+    let data = shape.bytes();
+    let frame = |data| Frame {
+        number: 1,
+        time_ns: 0,
+        link: LinkType::ETHERNET,
+        data,
+        wire_len: 154,
+    };
+    let plain = decode::plain(&frame(&data)).expect("plain");
+    assert_eq!((plain.source.port, plain.destination.port), (40_000, 80));
+    assert_eq!(plain.read, 14 + 20 + 20 + 8);
+    let tagged = Shape { tags: 1, ..shape };
+    assert_eq!(decode::plain(&frame(&tagged.bytes())), None);
+}

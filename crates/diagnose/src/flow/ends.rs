@@ -10,23 +10,19 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// The ends of a segment's connection, and which of them sent it.
+    /// Returns the ends of a segment's connection, and which of them sent it.
     #[inline]
     pub(crate) fn of(segment: &Segment) -> (Self, usize) {
-        let (source, destination) = (segment.source, segment.destination);
-        match source <= destination {
-            true => (
-                Self {
-                    ends: [source, destination],
-                },
-                0,
-            ),
-            false => (
-                Self {
-                    ends: [destination, source],
-                },
-                1,
-            ),
-        }
+        Self::between(segment.source, segment.destination)
+    }
+
+    /// Returns the ends of a connection, and which of them is the `source`.
+    #[inline]
+    pub(crate) fn between(source: Endpoint, destination: Endpoint) -> (Self, usize) {
+        let (ends, from) = match source <= destination {
+            true => ([source, destination], 0),
+            false => ([destination, source], 1),
+        };
+        (Self { ends }, from)
     }
 }
