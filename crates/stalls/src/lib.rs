@@ -30,6 +30,7 @@ pub mod recipes;
 mod remedies;
 #[cfg(feature = "texts")]
 mod remedy_table;
+mod roles;
 mod side;
 pub mod thresholds;
 mod tier;
@@ -46,6 +47,7 @@ pub use cure::Cure;
 pub use kind::Kind;
 pub use pieces::Pieces;
 pub use protocol::Protocol;
+pub use roles::Roles;
 pub use side::Side;
 pub use tier::Tier;
 pub use timeout::Timeout;

@@ -3,8 +3,7 @@ use core::fmt;
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
-    /// The end that opened the connection (if no SYN was seen: the end whose port belongs to no
-    /// service).
+    /// The end that opened the connection; [`Roles`](crate::Roles) says how that is told.
     Client,
     /// The other end.
     Server,

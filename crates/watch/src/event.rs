@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use tinygram_stalls::Roles;
+
 use crate::site::CallSite;
 
 /// One event.
@@ -43,6 +45,19 @@ pub struct Connection {
     /// Whether this end accepted it; `None` in recordings that do not say. A server that listens with a backlog of 0
     /// seems not to have accepted.
     pub accepted: Option<bool>,
+}
+
+impl Connection {
+    /// Returns what the connection itself tells of the roles of its ends.
+    #[must_use]
+    pub fn roles(&self) -> Roles {
+        Roles {
+            accepted: self.accepted,
+            port: self.local.port(),
+            peer_port: self.remote.port(),
+            ..Roles::default()
+        }
+    }
 }
 
 /// The thread that made a system call.

@@ -114,12 +114,7 @@ impl Finding {
     }
 }
 
-/// Returns which side `connection`'s local end is: the one that accepted is the server. If that is unknown, the one with the
-/// lower port is.
+/// Returns which side `connection`'s local end is, as far as the connection itself tells.
 pub(crate) fn side(connection: &Connection) -> Side {
-    let has_lower_port = connection.local.port() < connection.remote.port();
-    match connection.accepted.unwrap_or(has_lower_port) {
-        true => Side::Server,
-        false => Side::Client,
-    }
+    connection.roles().side()
 }

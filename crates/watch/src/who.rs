@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use tinygram_host::process::{Process, user_name};
 use tinygram_host::start::started;
-use tinygram_stalls::Side;
+use tinygram_stalls::{Roles, Side};
 
 use crate::event::{Connection, Writer};
-use crate::finding;
 use crate::pace::Pace;
 use tinygram_host::clock::clock_ns;
 
@@ -55,23 +54,21 @@ impl Processes {
 }
 
 impl Processes {
-    /// Returns which side `writer`'s end of the connection is. The end that accepted it is the server, and so is one on
-    /// whose port somebody listens. Otherwise it is a client; but in a recording that does not say who accepted, the
-    /// listener may be gone or on another host, so the end with the lower port is taken for the server.
+    /// Returns which side `writer`'s end of the connection is ([`Roles`]). Who listens is looked up only where the
+    /// kernel did not say that this end accepted the connection.
     pub fn side(&mut self, writer: &Writer, connection: &Connection) -> Side {
         if connection.accepted == Some(true) {
             return Side::Server;
         }
-        let here = connection.local.ip() == connection.remote.ip();
         if self.listening.len() >= MOST_KNOWN {
             self.listening.clear();
         }
         let listening = self.listening.entry(connection.netns).or_default();
-        let mut side = listening.side(connection, here);
-        if side.is_none() && listening.look(writer.pid) {
-            side = listening.side(connection, here);
+        let mut roles = listening.roles(connection);
+        if !(roles.listens || roles.peer_listens) && listening.look(writer.pid) {
+            roles = listening.roles(connection);
         }
-        side.unwrap_or_else(|| finding::side(connection))
+        roles.side()
     }
 }
 
@@ -83,15 +80,14 @@ struct Listening {
 }
 
 impl Listening {
-    fn side(&self, connection: &Connection, here: bool) -> Option<Side> {
+    /// Returns what is known of the roles of a connection's ends.
+    fn roles(&self, connection: &Connection) -> Roles {
         let has = |end: SocketAddr| self.ports.contains(&end.port());
-        // A client's port may be one on which somebody listened before.
-        let is_client = here && has(connection.remote);
-        match (is_client, has(connection.local)) {
-            (true, false) => Some(Side::Client),
-            (true, true) if connection.accepted.is_some() => Some(Side::Client),
-            (_, true) => Some(Side::Server),
-            (false, false) => None,
+        let is_here = connection.local.ip() == connection.remote.ip();
+        Roles {
+            listens: has(connection.local),
+            peer_listens: is_here && has(connection.remote),
+            ..connection.roles()
         }
     }
 
@@ -157,29 +153,26 @@ const MOST_KNOWN: usize = 16_384;
 mod tests {
     use super::*;
 
-    /// The ports alone say the contrary.
+    /// The ports alone say the contrary; and of the peer's port only a listener on the same host counts.
     #[test]
-    fn whoever_accepted_is_the_server() {
-        let connection = |accepted| Connection {
+    fn whoever_listens_is_the_server() {
+        let connection = |remote: [u8; 4]| Connection {
             cookie: 1,
             netns: 1,
-            local: ([127, 0, 0, 1], 50_000).into(),
-            remote: ([127, 0, 0, 1], 40_000).into(),
+            local: ([127, 0, 0, 1], 40_000).into(),
+            remote: (remote, 50_000).into(),
             mss: 0,
             srtt_ns: 0,
             min_rtt_ns: None,
-            accepted,
+            accepted: None,
         };
-        assert_eq!(finding::side(&connection(Some(true))), Side::Server);
-        assert_eq!(finding::side(&connection(None)), Side::Client);
-        // Somebody listened on the client's port before.
         let listening = Listening {
-            ports: [40_000, 50_000].into(),
+            ports: [50_000].into(),
             pace: Pace::default(),
         };
-        let side = |accepted| listening.side(&connection(accepted), true);
-        assert_eq!(side(Some(false)), Some(Side::Client));
-        assert_eq!(side(None), Some(Side::Server));
+        let side = |remote| listening.roles(&connection(remote)).side();
+        assert_eq!(side([127, 0, 0, 1]), Side::Client);
+        assert_eq!(side([192, 0, 2, 1]), Side::Server);
     }
 
     #[test]

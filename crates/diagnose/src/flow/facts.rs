@@ -8,7 +8,7 @@ use tinygram_stalls::thresholds::{
 use super::connection::Connection;
 use super::half::{Half, Tally};
 use super::hold::Hold;
-use tinygram_stalls::{Pieces, Protocol, Side};
+use tinygram_stalls::{Pieces, Protocol, Roles, Side};
 use tinygram_wire::decode::Around;
 
 impl Connection {
@@ -69,17 +69,18 @@ impl Connection {
         }
     }
 
-    /// Returns which end is the client: by the SYN, else by the ports, of which the lower is the service's.
+    /// Returns which end is the client.
     pub(crate) fn client(&self) -> usize {
-        if let Some(client) = self.client {
-            return usize::from(client);
-        }
-        let [a, b] = self.ends.ends;
-        let service = |port: u16| port < 1024;
-        match (service(a.port), service(b.port)) {
-            (true, false) => 1,
-            (false, true) => 0,
-            _ => usize::from(a.port < b.port),
+        let [first, second] = self.ends.ends;
+        let roles = Roles {
+            accepted: self.client.map(|client| client != 0),
+            port: first.port,
+            peer_port: second.port,
+            ..Roles::default()
+        };
+        match roles.side() {
+            Side::Client => 0,
+            Side::Server => 1,
         }
     }
 
@@ -145,9 +146,9 @@ impl Connection {
         }
     }
 
-    /// All that was sent again, time after time, were short segments alone in flight that let the next ones go: no
-    /// loss picks those alone out of three kinds of segments (first pieces, second ones and answers), but a
-    /// receiver that delays its ACKs for longer than the sender's retransmission timer does.
+    /// Returns whether the receiver delays its ACKs for longer than this sender's retransmission timer takes. Then all
+    /// retransmissions are short segments that were alone in flight and that let the next segment go. A loss would meet
+    /// the other segments, too: first pieces, second pieces and answers.
     pub(crate) fn delays_for_longer(&self, from: usize) -> bool {
         let needless = |tally: &Tally| tally.overtaken == tally.retransmitted;
         let [own, peer] = [from, 1 - from].map(|end| &self.halves[end].tally);
@@ -208,7 +209,8 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// RFC 2544 keeps 198.18.0.0/15 for tests of devices; proxies give it to their TUN devices.
+/// Returns whether an address is in 198.18.0.0/15, which RFC 2544 keeps for tests of devices. Proxies give such
+/// addresses to their TUN devices.
 fn is_for_tests(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => v4.octets()[0] == 198 && v4.octets()[1] & 0xfe == 18,

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use tinygram_coalesce::{Policy, Rules};
 use tinygram_preload::settings::{Settings, VARIABLE};
-use tinygram_stalls::{Case, Kind, Side};
+use tinygram_stalls::{Case, Kind, Roles};
 use tinygram_watch::kernel::Lacking;
 use tinygram_watch::site::CallSite;
 
@@ -64,11 +64,11 @@ pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Look
     let (seen, segments_unknown) = counts.seen();
     let awaited: Vec<_> = counts.awaited().collect();
     let case = awaited.first().map(|one| {
-        let sender = match one.accepted {
-            true => Side::Server,
-            false => Side::Client,
+        let roles = Roles {
+            accepted: Some(one.accepted),
+            ..Roles::default()
         };
-        Case::new(Kind::WriteWriteRead, sender)
+        Case::new(Kind::WriteWriteRead, roles.side())
     });
     Ok(Looked {
         status,
