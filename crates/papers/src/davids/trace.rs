@@ -9,13 +9,15 @@ use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, W
 use tinygram_sim::observer::{Observer, SentFrames};
 use tinygram_sim::workload::periodic::{Periodic, Writer};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
+use tinygram_stalls::thresholds::{ACK_OVERHEAD_BYTES, DATA_OVERHEAD_BYTES};
 
 /// The overhead of a data packet, in octets: "8-byte Ethernet preamble, 14 Ethernet header, 20 IP
-/// header, 20 TCP header, 4 Ethernet trailer, and 12 interframe gap".
-pub const DATA_OVERHEAD: u64 = 78;
+/// header, 20 TCP header, 4 Ethernet trailer, and 12 interframe gap". The law of stalls has the number, because it
+/// measures floods by the same formula.
+pub const DATA_OVERHEAD: u64 = DATA_OVERHEAD_BYTES as u64;
 /// The size of a packet without data, in octets: "an additional 6 bytes to pad out the Ethernet
 /// frame to the minimum length".
-pub const ACK_OVERHEAD: u64 = 84;
+pub const ACK_OVERHEAD: u64 = ACK_OVERHEAD_BYTES as u64;
 
 /// The size of the buffers; larger than anything in the article needs.
 const BUFFER: u64 = 65_535;
