@@ -1,18 +1,17 @@
 //! A connection: two halves, whose turn it is, and what their segments show.
 
 use tinygram_engine::Flags;
-use tinygram_stalls::thresholds::{
-    BURST_NS, CLOCK_STEP_NS, FINEST_NS, LEAST_FULL_BYTES, QUEUE_LAG_NS, RTO_MIN_NS,
-};
+use tinygram_stalls::thresholds::{BURST_NS, CLOCK_STEP_NS, FINEST_NS, QUEUE_LAG_NS, RTO_MIN_NS};
 use tinygram_wire::decode::{Around, Segment};
 
 use super::copies::Copies;
 use super::ends::Ends;
 use super::half::{Arrival, Half, Turn};
-use super::hold::{self, Hold, Pause};
+use super::hold::{self, Pause};
 use super::mark::Mark;
 use super::restart;
 use super::seen::{Plain, Seen};
+use super::timer;
 use tinygram_stalls::Protocol;
 
 /// One connection's state while it lives. What each segment touches is kept together.
@@ -47,7 +46,7 @@ pub(crate) struct Connection {
 
 /// Whoever wants to know what is seen, when it is seen.
 pub(crate) trait Witness {
-    /// `connection` has shown this of the data that `ends[from]` sends, or of its window.
+    /// Takes what `connection` has shown of the data that `ends[from]` sends, or of its window.
     fn saw(&mut self, connection: &Connection, from: usize, seen: Seen);
 }
 
@@ -273,7 +272,7 @@ impl Connection {
         let exact = (peer.path.handshake_ns != u32::MAX).then(|| peer.blur_ns());
         let rtt_ns = self.rtt_ns().unwrap_or(0);
         let half = &mut self.halves[from];
-        let pause = match hold::timer_pause(half, distance_ns, rtt_ns, segment, mark, mss) {
+        let pause = match timer::pause(half, distance_ns, rtt_ns, segment, mark, mss) {
             Pause::None => hold::pause(half, distance_ns, exact, segment, mark, mss),
             held => held,
         };
@@ -308,55 +307,8 @@ impl Connection {
         }
     }
 
-    /// A segment left when something released it.
-    fn was_held(
-        &mut self,
-        mut hold: Hold,
-        segment: &Segment,
-        around: &Around,
-        from: usize,
-        mark: Mark,
-        witness: &mut impl Witness,
-    ) {
-        let distance_ns = self.halves[1 - from].receiver_distance_ns();
-        hold.pieces = self.pieces(from, around, segment.payload);
-        hold.tickets = self.are_tickets(from, &hold, around);
-        hold.same_stamp = self.left_with_the_last(segment, from, mark);
-        hold.may_be_full = !self.offered_mss()
-            && segment.payload >= LEAST_FULL_BYTES.max(self.halves[from].max_len)
-            && !segment.flags.any(Flags::PSH | Flags::FIN);
-        let at_once = hold.is_at_once(self.halves[1 - from].blur_ns());
-        let half = &mut self.halves[from];
-        let since_ns = (mark.time_ns - half.sent.time_ns).max(distance_ns.unwrap_or(0));
-        let odds = half.odds_of_mut(hold.prompt);
-        odds.hit(hold.off_ns, at_once, since_ns);
-        odds.came_behind(hold.ack_wait_ns, hold.reaction_ns);
-        let waited = (hold.prompt, hold.flight);
-        half.restarted = false;
-        half.tally.overtaken += u32::from(half.resent.take().is_some());
-        if hold.release.is_some() {
-            self.note_carried(from, hold.held_len, hold.reaction_ns);
-        }
-        witness.saw(self, from, Seen::Held(hold));
-        if let (true, flight) = waited {
-            let waited = &mut self.halves[from].waited_flight;
-            *waited = flight.max(*waited);
-        }
-    }
-
-    /// A segment has the TSval of the last data, though the sender's clock has ticked more than once since, as fast
-    /// as it did from the SYN to that data: both left together, and this one came late.
-    pub(crate) fn left_with_the_last(&self, segment: &Segment, from: usize, mark: Mark) -> bool {
-        let last_stamp = self.halves[1 - from].data_stamp;
-        let last_ns = self.halves[from].sent.time_ns;
-        let ticks = i64::from(last_stamp.wrapping_sub(self.syn_stamps[from]));
-        let (before_ns, since_ns) = (last_ns - self.first.time_ns, mark.time_ns - last_ns);
-        let ticked = ticks > 0 && before_ns / ticks < since_ns / 2;
-        let stamp = segment.options.timestamps.map(|stamps| stamps.value);
-        self.handshake && ticked && stamp == Some(last_stamp)
-    }
-
-    /// A pause that nothing explains, if it is one: the sender has begun anew.
+    /// Begins a turn of the sender's own if the pause before this segment is longer than a burst's and nothing explains
+    /// it.
     fn rested(
         &mut self,
         from: usize,
@@ -371,7 +323,7 @@ impl Connection {
         }
     }
 
-    /// How long the peer waited for the beginning of this answer.
+    /// Adds the time that the peer waited for the beginning of this answer.
     fn note_answer(&mut self, from: usize, mark: Mark) {
         let asked = self.halves[1 - from].sent;
         if asked.frame == 0 {
@@ -382,8 +334,9 @@ impl Connection {
         *total_ns = total_ns.saturating_add(answer_ns.max(0));
     }
 
-    /// A segment was seen so long after what it was sent upon: its link takes no longer for it.
-    fn note_carried(&mut self, from: usize, len: u32, reaction_ns: i64) {
+    /// Bounds the time that the sender's link takes for so many bytes: the segment was seen `reaction_ns` after what it
+    /// was sent upon.
+    pub(super) fn note_carried(&mut self, from: usize, len: u32, reaction_ns: i64) {
         let peer = &self.halves[1 - from];
         if let Some(distance_ns) = peer.receiver_distance_ns() {
             let within_ns = (reaction_ns - distance_ns)
@@ -393,7 +346,7 @@ impl Connection {
         }
     }
 
-    /// The sender took up sending again without having been asked.
+    /// Begins a turn that the sender took without having been asked.
     fn self_clocked(&mut self, from: usize, mark: Mark, witness: &mut impl Witness) {
         self.idle_restart(from, mark);
         self.begin_turn(from, Turn::SelfClocked, witness);
@@ -401,12 +354,13 @@ impl Connection {
     }
 
     #[inline]
-    fn begin_turn(&mut self, from: usize, turn: Turn, witness: &mut impl Witness) {
+    pub(super) fn begin_turn(&mut self, from: usize, turn: Turn, witness: &mut impl Witness) {
         witness.saw(self, from, Seen::WentOn);
         self.halves[from].begin_turn(turn);
     }
 
-    /// RFC 5681, section 4.1: after more than a retransmission timeout the window starts over.
+    /// Notes whether the sender was idle for more than a retransmission timeout. Then its congestion window starts over
+    /// (RFC 5681, section 4.1).
     fn idle_restart(&mut self, from: usize, mark: Mark) {
         let half = &mut self.halves[from];
         let idle_ns = mark.time_ns - half.sent.time_ns;
@@ -417,8 +371,8 @@ impl Connection {
         }
     }
 
-    /// The first flight after an idle period ends with its first acknowledgment; true if the
-    /// window that idleness had cut is what it waited for.
+    /// Ends the first flight after an idle period at its first acknowledgment. Returns true if this segment waited for
+    /// the congestion window that idleness had cut.
     fn ends_first_flight(
         &mut self,
         segment: &Segment,
@@ -442,58 +396,11 @@ impl Connection {
         true
     }
 
-    /// What was sent again was lost before, for all that is known.
+    /// Reports that the last retransmission repaired a loss, for all that is known.
     #[inline]
     pub(crate) fn was_lost(&mut self, from: usize, witness: &mut impl Witness) {
         if let Some(resent) = self.halves[from].resent.take() {
             witness.saw(self, from, Seen::Lost(resent.mark, resent.after_ns));
         }
-    }
-
-    #[inline]
-    fn note_window(
-        &mut self,
-        segment: &Segment,
-        from: usize,
-        mark: Mark,
-        witness: &mut impl Witness,
-    ) {
-        let half = &mut self.halves[from];
-        let shift = half.window_scale.unwrap_or(0).min(14);
-        let known = half.window_scale.is_some();
-        let was_closed = half.window == 0;
-        // Without the handshake the scale is unknown: only zero is certain.
-        half.window = match (segment.window, known) {
-            (0, _) => 0,
-            (window, true) => u32::from(window) << shift,
-            (_, false) => u32::MAX,
-        };
-        half.peak_window = half.window.max(half.peak_window);
-        let closed = half.window == 0;
-        if closed != was_closed {
-            // What the peer sends next waited for the window, whatever else it did.
-            self.halves[1 - from].disturbed = true;
-            witness.saw(self, from, Seen::Window(closed, mark));
-        }
-    }
-
-    fn on_fin(&mut self, from: usize, mark: Mark, witness: &mut impl Witness) {
-        let rest_ns = BURST_NS + self.halves[1 - from].receiver_distance_ns().unwrap_or(0);
-        let asked = self.halves[1 - from].finished
-            && mark.time_ns - self.halves[1 - from].finished_ns <= rest_ns;
-        let half = &mut self.halves[from];
-        // Who closes by its own clock has kept nobody waiting before.
-        if mark.time_ns - half.sent.time_ns > rest_ns && !half.finished && !asked {
-            self.begin_turn(from, Turn::SelfClocked, witness);
-        }
-        let half = &mut self.halves[from];
-        if !half.finished {
-            half.finished = true;
-            half.finished_ns = mark.time_ns;
-            // The FIN takes a sequence number of its own.
-            half.next = half.next.wrapping_add(1);
-        }
-        witness.saw(self, from, Seen::Finished);
-        self.closed = self.halves.iter().all(|h| h.finished);
     }
 }

@@ -7,8 +7,8 @@
 //! the sender waited.
 
 use tinygram_stalls::thresholds::{
-    CLOCK_BLUR_NS, FINEST_NS, KERNEL_WAKES_NS, LAN_NS, LATE_ACK_NS, LATE_ROUND_TRIP_NS, RTO_MIN_NS,
-    SAME_HOST_NS, SCHEDULED_NS, STANDARD_RTO_NS, TICK_NS,
+    CLOCK_BLUR_NS, FINEST_NS, KERNEL_WAKES_NS, LAN_NS, LATE_ACK_NS, RTO_MIN_NS, SAME_HOST_NS,
+    SCHEDULED_NS, STANDARD_RTO_NS,
 };
 use tinygram_wire::decode::{Head, Segment};
 
@@ -277,8 +277,9 @@ impl Moment<'_> {
     }
 }
 
-/// Far from a sender that holds by Minshall's rule, the short segment is acknowledged before the full
-/// ones behind it pass, and what it held follows upon that ACK, too early for theirs.
+/// Returns the hold of a segment that waited for the ACK of a short one, by Minshall's rule, while full ones were in
+/// flight behind that. Far from the sender, that ACK passes before the full segments do. The held segment follows upon
+/// it, too early to follow upon theirs.
 fn behind_a_short_one(
     sender: &Half,
     sender_distance_ns: Option<i64>,
@@ -333,8 +334,9 @@ fn behind_a_short_one(
     })
 }
 
-/// What leaves so late after the peer's data may have been sent before, and lost on its way to the capture point.
-/// A sender whose window has begun with two segments has one of a single segment only behind a timeout.
+/// Returns whether a retransmission timeout may have come before. What leaves so late after the peer's data may have
+/// been sent before and lost on its way to the capture point. And a sender whose first window had two segments has a
+/// window of one only after a timeout.
 fn timeout_before(sender: &Half, segment: &Segment, mss: u32) -> Timeout {
     let least_ns = match sender.restarted {
         true => RTO_MIN_NS,
@@ -359,75 +361,6 @@ fn short_before_full(sender: &Half, mss: u32) -> Option<Box<Behind>> {
         && one.sent.frame < sender.sent.frame
         && one.acked.frame > sender.sent.frame;
     waited_for.then(|| Behind::of(sender))
-}
-
-/// Returns a segment that nothing released but the sender's own clock, one retransmission timeout after
-/// a full segment: TCP_CORK, MSG_MORE or autocorking held it (Linux: `icsk_rto`, 200 ms and the
-/// smoothed round trip, in steps of the kernel's tick). Other systems' timers are told by this, that they
-/// are as long time after time.
-pub(crate) fn timer_pause(
-    sender: &mut Half,
-    sender_distance_ns: Option<i64>,
-    rtt_ns: i64,
-    segment: &Segment,
-    mark: Mark,
-    mss: u32,
-) -> Pause {
-    let hold_ns = mark.time_ns - sender.sent.time_ns;
-    let least_ns = RTO_MIN_NS + rtt_ns - TICK_NS;
-    // The smoothed round trip has delayed ACKs in it, too; the kernel's timer is late by its tick.
-    let most_ns = RTO_MIN_NS + (rtt_ns + rtt_ns / 4).max(LATE_ROUND_TRIP_NS) + 3 * TICK_NS;
-    // What was lost on its way to the capture comes again after a retransmission timeout, too.
-    let plain =
-        !sender.turns.peer_between && !sender.disturbed && !sender.numbers.tell_of_missing();
-    // A segment is as large as the MSS allows, or as the window does.
-    let full = sender.last_len.is_multiple_of(mss) || sender.release.room == 0;
-    let shape = segment.payload < mss && full;
-    let released_earlier = mark.time_ns - sender.release.mark.time_ns > hold_ns / 4;
-    let sent = sender.sent.frame > 0;
-    if !(plain && shape && released_earlier && sent && sender.idle()) {
-        return Pause::None;
-    }
-    let usual = (least_ns..=most_ns).contains(&hold_ns);
-    // RFC 6298, section 2.4, rounds a retransmission timeout up to a second.
-    let standard_ns =
-        STANDARD_RTO_NS - TICK_NS..=STANDARD_RTO_NS + rtt_ns + rtt_ns / 4 + 3 * TICK_NS;
-    let standard = sender.has_more() && standard_ns.contains(&hold_ns);
-    if !sender.tails.note(hold_ns) && !usual && !standard {
-        return Pause::None;
-    }
-    Pause::Held(Hold {
-        trigger: sender.sent,
-        release: None,
-        held: mark,
-        trigger_len: sender.last_len,
-        held_len: segment.payload,
-        flight: sender.released_flight,
-        ack_wait_ns: 0,
-        step_ns: 0,
-        reaction_ns: 0,
-        sender_distance_ns,
-        off_ns: TICK_NS / 4,
-        pushed: sender.pushed,
-        more_ready: !sender.pushed,
-        grew: false,
-        mss,
-        room: sender.release.room,
-        prompt: false,
-        repeated: false,
-        in_parts_ns: 0,
-        resent: None,
-        chained: false,
-        fresh: false,
-        pieces: Pieces::OneMessage,
-        defied: 0,
-        same_stamp: false,
-        may_be_full: false,
-        tickets: false,
-        trigger_head: sender.head,
-        behind: None,
-        timeout: Timeout::No,
-    })
 }
 
 /// Returns how far the reaction is from what the release and the way explain. A slow link takes longer for

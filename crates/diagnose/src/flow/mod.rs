@@ -2,9 +2,11 @@
 
 pub(crate) mod connection;
 pub(crate) mod copies;
+mod ending;
 pub(crate) mod ends;
 mod facts;
 pub(crate) mod half;
+mod held;
 pub(crate) mod hold;
 pub(crate) mod mark;
 mod numbers;
@@ -12,3 +14,4 @@ pub(crate) mod odds;
 mod opening;
 pub(crate) mod restart;
 pub(crate) mod seen;
+mod timer;

@@ -5,6 +5,7 @@ use tinygram_engine::options::Timestamps;
 use super::*;
 use crate::flow::half::Release;
 use crate::flow::half::tests::{changed, data, mark};
+use crate::flow::timer::pause as timer_pause;
 
 const MS: i64 = 1_000_000;
 const MSS: u32 = 1000;

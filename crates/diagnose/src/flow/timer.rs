@@ -1,0 +1,78 @@
+//! Tells whether a timer of the sender's let a segment go, and no acknowledgment.
+
+use tinygram_stalls::thresholds::{LATE_ROUND_TRIP_NS, RTO_MIN_NS, STANDARD_RTO_NS, TICK_NS};
+use tinygram_stalls::{Pieces, Timeout};
+use tinygram_wire::decode::Segment;
+
+use super::half::Half;
+use super::hold::{Hold, Pause};
+use super::mark::Mark;
+
+/// Returns a segment that nothing released but the sender's own clock, one retransmission timeout after
+/// a full segment: TCP_CORK, MSG_MORE or autocorking held it (Linux: `icsk_rto`, 200 ms and the
+/// smoothed round trip, in steps of the kernel's tick). Other systems' timers are told by this, that they
+/// are as long time after time.
+pub(crate) fn pause(
+    sender: &mut Half,
+    sender_distance_ns: Option<i64>,
+    rtt_ns: i64,
+    segment: &Segment,
+    mark: Mark,
+    mss: u32,
+) -> Pause {
+    let hold_ns = mark.time_ns - sender.sent.time_ns;
+    let least_ns = RTO_MIN_NS + rtt_ns - TICK_NS;
+    // The smoothed round trip has delayed ACKs in it, too; the kernel's timer is late by its tick.
+    let most_ns = RTO_MIN_NS + (rtt_ns + rtt_ns / 4).max(LATE_ROUND_TRIP_NS) + 3 * TICK_NS;
+    // What was lost on its way to the capture comes again after a retransmission timeout, too.
+    let plain =
+        !sender.turns.peer_between && !sender.disturbed && !sender.numbers.tell_of_missing();
+    // A segment is as large as the MSS allows, or as the window does.
+    let full = sender.last_len.is_multiple_of(mss) || sender.release.room == 0;
+    let shape = segment.payload < mss && full;
+    let released_earlier = mark.time_ns - sender.release.mark.time_ns > hold_ns / 4;
+    let sent = sender.sent.frame > 0;
+    if !(plain && shape && released_earlier && sent && sender.idle()) {
+        return Pause::None;
+    }
+    let usual = (least_ns..=most_ns).contains(&hold_ns);
+    // RFC 6298, section 2.4, rounds a retransmission timeout up to a second.
+    let standard_ns =
+        STANDARD_RTO_NS - TICK_NS..=STANDARD_RTO_NS + rtt_ns + rtt_ns / 4 + 3 * TICK_NS;
+    let standard = sender.has_more() && standard_ns.contains(&hold_ns);
+    if !sender.tails.note(hold_ns) && !usual && !standard {
+        return Pause::None;
+    }
+    Pause::Held(Hold {
+        trigger: sender.sent,
+        release: None,
+        held: mark,
+        trigger_len: sender.last_len,
+        held_len: segment.payload,
+        flight: sender.released_flight,
+        ack_wait_ns: 0,
+        step_ns: 0,
+        reaction_ns: 0,
+        sender_distance_ns,
+        off_ns: TICK_NS / 4,
+        pushed: sender.pushed,
+        more_ready: !sender.pushed,
+        grew: false,
+        mss,
+        room: sender.release.room,
+        prompt: false,
+        repeated: false,
+        in_parts_ns: 0,
+        resent: None,
+        chained: false,
+        fresh: false,
+        pieces: Pieces::OneMessage,
+        defied: 0,
+        same_stamp: false,
+        may_be_full: false,
+        tickets: false,
+        trigger_head: sender.head,
+        behind: None,
+        timeout: Timeout::No,
+    })
+}
