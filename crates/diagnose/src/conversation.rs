@@ -64,7 +64,7 @@ impl Conversation {
         }
     }
 
-    /// Nothing more will come: judges what is still open.
+    /// Judges what is still open, because nothing more will come.
     pub(crate) fn end(&mut self, telling: Telling<'_>) {
         self.flow.closed = true;
         if std::mem::replace(&mut self.judged, true) {
@@ -232,8 +232,8 @@ impl Teller<'_, '_> {
         self.story().ruled_out.add(kind, mark.frame, ns);
     }
 
-    /// A reader that closes has all that it waited for. Whether a sender of blocks had more to say by its own
-    /// clock, its own end tells.
+    /// Resolves the holds that `from`'s FIN ends. A reader that closes has all that it waited for. The holds of the
+    /// peer are resolved unless the peer may send blocks by its own clock: that shows only at its own FIN.
     fn finished(&mut self, flow: &Connection, from: usize) {
         self.resolve(flow, from, None);
         let peer = 1 - from;
@@ -243,7 +243,8 @@ impl Teller<'_, '_> {
         }
     }
 
-    /// The turn passes: `from`'s holds kept somebody waiting, or they did not.
+    /// Judges the open holds of `from`, because the turn passes. `answered_ns` is the time of the peer's answer, if
+    /// there was one.
     #[inline]
     fn resolve(&mut self, flow: &Connection, from: usize, answered_ns: Option<i64>) {
         if self.story.as_ref().is_some_and(|story| story.is_open(from)) {

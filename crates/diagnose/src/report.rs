@@ -190,7 +190,7 @@ impl ConnectionReport {
         }
     }
 
-    /// A suspect of this connection has been judged together with others.
+    /// Notes what became of a suspect of this connection that was judged together with those of others.
     pub(crate) fn note_suspect(&mut self, suspect: &Finding, fit: Corroborated) {
         if fit == Corroborated::Beyond {
             self.stalls += 1;

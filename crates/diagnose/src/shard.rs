@@ -29,11 +29,11 @@ pub(crate) struct Placed<'a> {
 /// Hears what a share says, in the order of its frames. A connection is known by its slot, from where it
 /// begins until it leaves.
 pub(crate) trait Hears {
-    /// A connection begins. Returns its number, or 0 where that is not known yet.
+    /// Hears that a connection begins. Returns its number, or 0 where that is not known yet.
     fn begins(&mut self, slot: usize) -> u32;
-    /// Something is found; takes all of it.
+    /// Hears what was found; takes all of it.
     fn finds(&mut self, slot: usize, found: &mut Vec<Finding>);
-    /// A connection leaves; with what was found of it in the end, all of which is taken.
+    /// Hears that a connection leaves, and what was found of it in the end; takes all of that.
     fn leaves(&mut self, slot: usize, connection: Conversation, found: &mut Vec<Finding>);
 }
 

@@ -281,8 +281,8 @@ fn protocols(case: &Case) -> Vec<Step> {
         .collect()
 }
 
-/// A server that answers twice may have been asked to say first that it will take the body (RFC
-/// 9110, section 10.1.1).
+/// Returns a step for the client of a server that answers twice. It may have asked the server to say first that it will
+/// take the body (RFC 9110, section 10.1.1).
 fn without_interim_answer(case: &Case) -> Option<Step> {
     let answers = case.kind.is_stall()
         && case.sender == Side::Server

@@ -393,19 +393,21 @@ static ROWS: [Row; 25] = [
     },
 ];
 
-/// Three digits, then a blank, or a hyphen if more lines follow (RFC 5321, section 4.2; RFC 959).
+/// Returns whether a reply begins: three digits, then a blank, or a hyphen if more lines follow (RFC 5321, section 4.2;
+/// RFC 959).
 fn is_reply(b: &[u8]) -> bool {
     b.len() > 3 && b[..3].iter().all(u8::is_ascii_digit) && b" -".contains(&b[3])
 }
 
-/// Three or four letters, then a blank or the line's end; the first bytes may hold no more.
+/// Returns whether a command begins: three or four letters, then a blank or the line's end. The first bytes may hold no
+/// more.
 fn is_command(b: &[u8]) -> bool {
     let letters = b.iter().take_while(|c| c.is_ascii_alphabetic()).count();
     let ends = b.get(letters).is_some_and(|c| b" \r\n".contains(c));
     (3..=4).contains(&letters) && ends || b.starts_with(b"STARTTLS")
 }
 
-/// IMAP's tag of letters and digits, then a blank (RFC 9051, section 2.2.1).
+/// Returns whether a tagged line begins: IMAP's tag of letters and digits, then a blank (RFC 9051, section 2.2.1).
 fn is_tagged(b: &[u8]) -> bool {
     let tag = b.iter().take_while(|c| c.is_ascii_alphanumeric()).count();
     tag > 0 && b.get(tag) == Some(&b' ')

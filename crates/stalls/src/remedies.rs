@@ -16,12 +16,12 @@ pub(crate) const fn remedy(fits: fn(&Case) -> bool, cure: Cure, text: &'static s
     Remedy { fits, cure, text }
 }
 
-/// A segment was held, whatever it was.
+/// Returns whether a segment was held, whatever it was.
 pub(crate) fn held(case: &Case) -> bool {
     case.kind.is_stall()
 }
 
-/// The pieces of one message.
+/// Returns whether the pieces of one message were held.
 pub(crate) fn torn(case: &Case) -> bool {
     held(case) && case.pieces == Pieces::OneMessage
 }
@@ -31,7 +31,7 @@ pub(crate) fn apart(case: &Case) -> bool {
     held(case) && case.pieces == Pieces::Pipelined
 }
 
-/// What left first begins a message, or may do so.
+/// Returns whether the segment that left first begins a message, or may begin one.
 pub(crate) fn begun(case: &Case) -> bool {
     held(case) && case.begun != Some(false)
 }
@@ -44,7 +44,7 @@ pub(crate) fn always(_: &Case) -> bool {
     true
 }
 
-/// The dot that ends a mail, with or without the line end before it.
+/// Returns whether the held segment is the dot that ends a mail, with or without the line end before it.
 pub(crate) fn final_dot(case: &Case) -> bool {
     held(case) && [3, 5].contains(&case.held)
 }

@@ -107,7 +107,7 @@ impl Finding {
                 .is_some_and(|h| h.release.is_none() || odds.vouches_for(h.off_ns, blur_ns))
     }
 
-    /// It left as close to where its release puts it as can be told from the capture point.
+    /// Returns whether the held segment left as close to its release as can be measured from the capture point.
     pub(crate) fn is_within(&self, blur_ns: i64) -> bool {
         self.hold()
             .is_none_or(|h| h.off_ns <= blur_ns.max(FINEST_NS))
@@ -204,8 +204,8 @@ impl Finding {
     }
 }
 
-/// A segment that a window held back would have left a round trip later at best; one that a
-/// policy held could have left with its trigger.
+/// Returns the cost of a hold in nanoseconds. A segment that a policy held could have left with its trigger. A segment
+/// that a window held could have left one round trip later at best.
 pub(crate) fn cost_ns(kind: Kind, hold: &Hold, rtt_ns: i64) -> i64 {
     let wait_ns = hold.held.time_ns - hold.trigger.time_ns;
     match kind {

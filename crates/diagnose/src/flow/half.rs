@@ -243,13 +243,13 @@ impl Half {
         }
     }
 
-    /// The peer spoke, and this segment's sender has heard it.
+    /// Returns whether this segment answers the peer: the peer spoke, and the segment's sender has received it.
     pub(crate) fn is_answer(&self, segment: &Segment) -> bool {
         self.turns.peer_spoke && (segment.ack.wrapping_sub(self.heard) as i32) > 0
     }
 
-    /// This segment acknowledges data of the peer's for the first time, and that came so short a time before
-    /// the last acknowledgment that the segment may as well be the answer to it.
+    /// Returns whether this segment may answer the peer's data instead of having been released by the last ACK. It
+    /// acknowledges that data for the first time, and the data came just before the ACK.
     pub(crate) fn may_answer(&self, segment: &Segment) -> bool {
         if (segment.ack.wrapping_sub(self.heard) as i32) <= 0 {
             return false;
@@ -267,17 +267,16 @@ impl Half {
         }
     }
 
-    /// Full segments are open, and the ACK that came last was that of the short one before them, but for
-    /// ACKs that came together with it: a short one behind it may have waited for that alone (Minshall's
-    /// rule).
+    /// Returns whether a short segment may have waited for the ACK of the short segment before it alone (Minshall's
+    /// rule). That ACK came last, except for ACKs that came together with it, and full segments are still in flight.
     pub(crate) fn short_alone_acked(&self, payload: u32, mss: u32) -> bool {
         let together = self.short.acked.frame > self.sent.frame
             && self.release.mark.time_ns - self.short.acked.time_ns < ACKS_TOGETHER_NS;
         !self.idle() && payload < mss && self.last_len >= mss && (self.release.short || together)
     }
 
-    /// Full segments left after a short one and before its ACK can have reached their sender, and a short
-    /// one follows while they are open.
+    /// Returns whether full segments left behind a short one before its ACK can have reached their sender, and this
+    /// short segment follows while they are in flight.
     pub(crate) fn short_acked_before_full(&self, payload: u32, mss: u32) -> bool {
         let open = self.next.wrapping_sub(self.acked);
         payload < mss
@@ -297,13 +296,13 @@ impl Half {
         &mut self.odds.get_or_insert_default()[usize::from(prompt)]
     }
 
-    /// What the sender sends from now on it sends for another reason than before.
+    /// Begins a turn: what the sender sends from now on, it sends for another reason than before.
     pub(crate) fn begin_turn(&mut self, turn: Turn) {
         self.turns.begin(turn);
         self.chain.begin_turn();
     }
 
-    /// A flight begins: did the acknowledgment of the last one let it go, with nothing else to wait for?
+    /// Notes at the beginning of a flight whether the acknowledgment of the last flight alone released it.
     pub(crate) fn note_chain(&mut self, now_ns: i64, sender_distance_ns: Option<i64>) {
         let distance_ns = sender_distance_ns.unwrap_or(0);
         let off_ns = now_ns - self.release.mark.time_ns - distance_ns;
@@ -313,13 +312,13 @@ impl Half {
         self.chain.note(self.released_flight, let_go, delayed);
     }
 
-    /// Flights of this size leave one after the other, each right upon the acknowledgment of the one before,
-    /// and what was `held` behind it is one of theirs.
+    /// Returns whether flights of this size follow each other, each right upon the acknowledgment of the one before,
+    /// and what was `held` is one of them.
     pub(crate) fn goes_by_its_acks(&self, flight: u32, held: u32, mss: u32) -> bool {
         self.chain.has(flight, held, mss)
     }
 
-    /// Everything sent is acknowledged.
+    /// Returns whether nothing is in flight.
     #[inline]
     pub(crate) fn idle(&self) -> bool {
         self.acked == self.next
@@ -330,8 +329,8 @@ impl Half {
         self.path.receiver_distance_ns()
     }
 
-    /// The last segment left with more to send behind it: its sender sets PSH where its buffer is empty or a
-    /// write ends (RFC 9293, section 3.9.1.2), and did not.
+    /// Returns whether more was ready behind the last segment. A sender sets PSH where its buffer is empty or a write
+    /// ends (RFC 9293, section 3.9.1.2); this sender sets PSH, but did not set it there.
     pub(crate) fn has_more(&self) -> bool {
         self.marks_pushes && !self.pushed
     }
@@ -342,8 +341,8 @@ impl Half {
         self.turns.lacks_data_before(ack, self.release.mark.time_ns)
     }
 
-    /// It sent small segments while small ones were unacknowledged, time and again, and never held one
-    /// until a late ACK came.
+    /// Returns whether this sender holds nothing: it sent small segments while small ones were unacknowledged, several
+    /// times, and no late ACK ever released a segment of it.
     pub(crate) fn holds_nothing(&self) -> bool {
         self.tally.defied >= DEFIES_OFTEN && self.odds_of(false).hits() == 0
     }
@@ -361,8 +360,8 @@ impl Half {
         matches!(self.path.ttl, 64 | 128 | 255)
     }
 
-    /// The peer sent data. It answers only if it has seen all that this sender sent: what crosses on
-    /// the way ends no wait.
+    /// Notes data of the peer. It is an answer only if the peer has received all that this sender sent. Data that
+    /// crosses on the way ends no wait.
     #[inline]
     pub(crate) fn hear(&mut self, segment: &Segment, time_ns: i64) {
         let end = segment.seq.wrapping_add(segment.payload);

@@ -35,8 +35,8 @@ impl Odds {
         at_once: 0,
     };
 
-    /// Data left `off_ns` from where the release explains it, and as fast as a kernel lets go or not, `since_ns` after
-    /// the last data.
+    /// Counts data that left `off_ns` from where its release puts it, `since_ns` after the data before. It left
+    /// `at_once` if it left as fast as a kernel releases a segment.
     pub(crate) fn hit(&mut self, off_ns: i64, at_once: bool, since_ns: i64) {
         self.at_once = self.at_once.saturating_add(u32::from(at_once));
         self.occasion(since_ns);
@@ -44,19 +44,20 @@ impl Odds {
         *hits = hits.saturating_add(1);
     }
 
-    /// The ACK of a hit came `wait_ns` after the data before it, and the data `reaction_ns` after the ACK.
+    /// Notes of the last hit that its ACK came `wait_ns` after the data before it, and the data `reaction_ns` after the
+    /// ACK.
     pub(crate) fn came_behind(&mut self, wait_ns: i64, reaction_ns: i64) {
         self.last.rotate_right(1);
         self.last[0] = [wait_ns, reaction_ns].map(|ns| ns.clamp(0, u32::MAX.into()) as u32);
     }
 
-    /// Data left at a time of its own.
+    /// Counts data that left at a time of its own, `since_ns` after the data before.
     pub(crate) fn miss(&mut self, since_ns: i64) {
         self.occasion(since_ns);
         self.misses = self.misses.saturating_add(1);
     }
 
-    /// There was an occasion at all.
+    /// Returns whether there was an occasion.
     pub(crate) fn any(&self) -> bool {
         self.density > 0.0
     }
@@ -127,14 +128,15 @@ impl Odds {
             .max(if steady { STEADY_WIDTHS } else { 0 })
     }
 
-    /// Of four hits and more, three of four were no further off than this.
+    /// Returns whether there were four hits or more, of which three of four were no further off than this.
     pub(crate) fn mostly_within(&self, off_ns: i64) -> bool {
         let within = |at: &usize| FINEST_NS << *at <= off_ns;
         let close = (0..WIDTHS).take_while(within).map(|at| self.hits[at]);
         self.hits() >= 4 && 4 * close.sum::<u32>() >= 3 * self.hits()
     }
 
-    /// Whatever time the ACKs took, the data came as long after them: a clock of its own does not follow them.
+    /// Returns whether the data follows the ACKs: it came as long after them however long they took. A clock of the
+    /// sender's own does not follow ACKs.
     pub(crate) fn follows_acks(&self) -> bool {
         let last = &self.last[..LAST_KEPT.min(self.hits() as usize)];
         if last.len() < 4 {
@@ -156,7 +158,7 @@ impl Odds {
         })
     }
 
-    /// Of four hits and more, whether three of four left as fast as a kernel lets go; none before there are four.
+    /// Returns whether three of four hits left as fast as a kernel releases a segment; `None` before there are four.
     pub(crate) fn mostly_at_once(&self) -> Option<bool> {
         let hits = self.hits();
         (hits >= 4).then_some(4 * self.at_once >= 3 * hits)
@@ -182,7 +184,7 @@ fn bucket(off_ns: i64) -> usize {
     at
 }
 
-/// P(N >= k) for a Poisson variable with mean `expected`.
+/// Returns P(N >= k) for a Poisson variable with mean `expected`.
 fn tail(expected: f64, k: u32) -> f64 {
     // Of `libm`, so that every machine and a browser say the same to the last digit.
     let mut term = libm::exp(-expected);

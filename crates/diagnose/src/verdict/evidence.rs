@@ -193,7 +193,7 @@ impl<'a> Evidence<'a> {
         (hold.reaction_ns - distance_ns - carried_ns).min(hold.off_ns)
     }
 
-    /// The peer answered the held segment as soon as it usually does.
+    /// Returns whether the peer answered the held segment as soon as it usually does.
     pub(crate) fn answered_at_once(&self, hold: &Hold) -> bool {
         let Some(answered_ns) = self.answered_ns else {
             return false;
@@ -219,12 +219,12 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// Nothing but its release was missing.
+/// Returns whether the held segment was ready and waited for its release alone.
 pub(crate) fn is_ready(hold: &Hold) -> bool {
     hold.release.is_none() || hold.more_ready
 }
 
-/// The sender's clock is not the capture point's, or the path blurs.
+/// Returns whether the capture point is too far from the sender to place its segments sharply.
 pub(crate) fn is_far(hold: &Hold) -> bool {
     hold.sender_distance_ns.is_none_or(|ns| ns > FINEST_NS)
 }

@@ -110,7 +110,7 @@ impl Story {
         }
     }
 
-    /// Flights of one size in a row, and no more than that tells a buffer from a program's clock.
+    /// Returns whether flights of one size in a row are all that tells a buffer from a program's clock.
     pub(crate) fn may_go_by_a_clock(&self, from: usize) -> bool {
         let direction = &self.directions[from];
         direction.is_bulk(&direction.pending) && !follow(&direction.pending)
@@ -121,7 +121,7 @@ impl Story {
         !self.directions[from].pending.is_empty()
     }
 
-    /// The sender went on by its own clock: nobody waited.
+    /// Rules out the holds of a sender that went on by its own clock: nobody waited for them.
     pub(crate) fn abandon(&mut self, from: usize, evidence: &Evidence<'_>) {
         let direction = &mut self.directions[from];
         if direction.pending.is_empty() {
@@ -218,18 +218,18 @@ impl Story {
         accepted.into_iter().map(accuse).collect()
     }
 
-    /// Those of a direction that stayed suspects.
+    /// Returns the holds of a direction that stayed suspects.
     pub(crate) fn suspects(&self, from: usize) -> &[Suspect] {
         &self.directions[from].suspects
     }
 
-    /// Those of a direction that were held though nobody was seen to wait.
+    /// Returns the holds of a direction for which nobody was seen to wait.
     pub(crate) fn unwatched(&self, from: usize) -> Tally {
         self.directions[from].unwatched
     }
 
-    /// Those of a direction that fit and lack what would make them more than possible, each with its
-    /// kind. Beside a buffer's flights they are that buffer's, too.
+    /// Returns the holds of a direction that can be no more than possible, each with its kind. Beside the flights of a
+    /// small buffer they are of that kind, too.
     pub(crate) fn doubtful(&self, from: usize) -> impl Iterator<Item = (Kind, &Suspect)> {
         let direction = &self.directions[from];
         direction.doubtful.iter().map(|suspect| {
@@ -245,9 +245,9 @@ impl Story {
         })
     }
 
-    /// Nothing more will come. Where nothing shows that what was sent again had arrived before, it was lost. What all
-    /// that was seen of the path does not account for had another reason. And what left as slowly as a relay's stays
-    /// possible.
+    /// Judges the suspects of a direction when nothing more will come. A retransmission was a loss, unless something
+    /// shows that the data had arrived before. What the path does not account for had another reason. And what left as
+    /// slowly as through a relay stays possible.
     pub(crate) fn drop_unproven(&mut self, from: usize, evidence: &Evidence<'_>) {
         let direction = &mut self.directions[from];
         let turn = direction.at_the_end(evidence);
@@ -295,7 +295,7 @@ impl Story {
         self.cost_ns += cost_ns;
     }
 
-    /// Data was sent again, so long after it was sent first. Time that passed before another loss was made good
+    /// Counts a loss that a retransmission repaired so long after the data was sent first. Time within an earlier loss
     /// counts once.
     pub(crate) fn lost(&mut self, mark: Mark, lost_ns: i64) {
         let since_ns = (mark.time_ns - lost_ns).max(self.lost_until_ns);
@@ -304,7 +304,7 @@ impl Story {
         self.ruled_out.add(Lookalike::Loss, mark.frame, own_ns);
     }
 
-    /// The end `from` closed or opened its receive window.
+    /// Notes that the end `from` closed or opened its receive window.
     pub(crate) fn window(&mut self, from: usize, closed: bool, mark: Mark) {
         let since = &mut self.directions[from].window_closed;
         match (closed, since.take()) {
@@ -397,18 +397,20 @@ impl Direction {
         ruled_out.add(kind, hold.held.frame, cost_ns(hold));
     }
 
-    /// Flights of one size again and again, or one after the other upon prompt ACKs, are a buffer's.
+    /// Returns whether flights of one size came again and again, or one after the other upon prompt ACKs, as a buffer's
+    /// do.
     fn is_bulk(&self, holds: &[Hold]) -> bool {
         self.same_flight >= SAME_FLIGHTS || holds.iter().any(|hold| hold.chained)
     }
 
-    /// Most tails waited as long as the one before: two of many do so by accident.
+    /// Returns whether half of the tails or more waited as long as the one before. Two of many do so by accident.
     fn is_punctual(&self) -> bool {
         self.punctual > 0 && self.punctual * 2 >= self.tails
     }
 
-    /// Answers of one size leave short ones behind flights of one size, and no buffer is small: that
-    /// of a buffer goes on and on within a turn.
+    /// Forgets the flights of one size at the end of a turn if the last hold was a short one. Answers of one size leave
+    /// short segments behind flights of one size without any small buffer. A buffer's flights go on and on within a
+    /// turn.
     fn end_turn(&mut self, holds: &[Hold]) {
         if holds.last().is_some_and(small_buffer::leaves_a_short_one) {
             self.same_flight = 0;
@@ -423,7 +425,7 @@ impl Direction {
     }
 }
 
-/// Whatever time the ACKs took, the sender was as fast behind them: they let it go, and no clock of its own.
+/// Returns whether the sender followed its ACKs, however long they took. A clock of its own does not.
 fn follow(holds: &[Hold]) -> bool {
     if holds.is_empty() || holds.iter().any(|hold| hold.chained) {
         return true;

@@ -9,7 +9,7 @@ use super::{Half, Release};
 use crate::flow::mark::Mark;
 
 impl Half {
-    /// The peer acknowledged up to `ack`.
+    /// Takes an acknowledgment of the peer's into account.
     #[inline]
     pub(crate) fn on_ack(&mut self, segment: &Segment, mark: Mark, peer_window: u32, mss: u32) {
         let ack = segment.ack;
@@ -87,7 +87,7 @@ impl Half {
         }
     }
 
-    /// Everything was acknowledged, and nothing else was said.
+    /// Notes an ACK without data that acknowledges all that is in flight.
     fn note_pure_ack(&mut self, wait_ns: i64) {
         self.tally.acks += 1;
         self.tally.acked_segments += self.flight_segments;

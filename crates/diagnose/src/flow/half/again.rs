@@ -8,8 +8,8 @@ use super::resent::Resent;
 use crate::flow::mark::Mark;
 
 impl Half {
-    /// A segment is sent again. If it is short, alone in flight, and a timer's length after its first sending,
-    /// it may be that its receiver delays ACKs for longer than this sender waits.
+    /// Takes a retransmission into account. It may be needless if the segment is short, alone in flight, and repeated
+    /// after a timer's time: perhaps the receiver delays ACKs for longer than this sender waits.
     pub(crate) fn send_again(&mut self, segment: &Segment, mark: Mark, mss: u32) {
         let after_ns = mark.time_ns - self.sent.time_ns;
         let alone = segment.seq == self.acked
@@ -30,8 +30,8 @@ impl Half {
         self.waited_flight = 0;
     }
 
-    /// A selective acknowledgment tells of loss, unless it says that what was sent again had arrived before: then
-    /// its block is below the acknowledgment (RFC 2883, section 4).
+    /// Notes a loss that a selective acknowledgment reports. If its first block is below the acknowledgment, it reports
+    /// a duplicate instead: the retransmission was needless (RFC 2883, section 4).
     #[inline]
     pub(super) fn note_sack(&mut self, segment: &Segment) {
         let Some((_, end)) = segment.options.sack.iter().next() else {
@@ -47,7 +47,7 @@ impl Half {
         }
     }
 
-    /// The acknowledgment that came last answers what was sent again.
+    /// Returns whether the last acknowledgment answers the retransmission.
     pub(crate) fn was_answered(&self, resent: &Resent) -> bool {
         let wait_ns = self.release.wait_ns - resent.after_ns;
         resent.mark.frame < self.release.mark.frame

@@ -16,14 +16,14 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// What is sent from now on is sent for another reason than before.
+    /// Begins a turn: what is sent from now on is sent for another reason than before.
     #[inline]
     pub(super) fn begin_turn(&mut self) {
         self.times = 0;
     }
 
-    /// A flight begins behind one of this size. Did the acknowledgment of that let it go, with nothing else
-    /// to wait for, and was it delayed?
+    /// Notes that a flight begins behind one of this size: whether the acknowledgment of that flight alone `let_go` the
+    /// new one, and whether it was `delayed`.
     #[inline]
     pub(super) fn note(&mut self, flight: u32, let_go: bool, delayed: bool) {
         match (let_go, self.sizes.contains(&flight)) {
@@ -40,7 +40,8 @@ impl Chain {
         }
     }
 
-    /// Flights of this size leave one after the other, each right upon the acknowledgment of the one before.
+    /// Returns whether flights of this size leave one after the other, each right upon the acknowledgment of the one
+    /// before.
     ///
     /// What was `held` behind it must be a flight of theirs, too: the short end of a message is Nagle's.
     pub(super) fn has(&self, flight: u32, held: u32, mss: u32) -> bool {

@@ -83,7 +83,8 @@ impl Half {
         self.numbers.sent_data();
     }
 
-    /// What a short segment tells of the sender's policy and thrift.
+    /// Notes what a short segment tells of the sender's policy, and whether it could have shared a segment with the one
+    /// before.
     #[inline]
     fn note_short(&mut self, segment: &Segment, mark: Mark, mss: u32, half_window: u32) {
         let tally = &mut self.tally;

@@ -25,8 +25,8 @@ impl Default for Link {
 }
 
 impl Link {
-    /// A segment of this length came to the capture point within this time, beyond what an empty one needs
-    /// for the way there and back.
+    /// Bounds the time of the link: a segment of this length came to the capture point within `within_ns`, beyond what
+    /// an empty one needs for the way there and back.
     pub(crate) fn carried(&mut self, len: u32, within_ns: i64) {
         let within = within_ns.max(0).saturating_mul(16);
         if within < i64::from(self.most).saturating_mul(i64::from(len)) {
@@ -53,9 +53,9 @@ impl Link {
         i64::from(len).saturating_mul(i64::from(self.ns)) / i64::from(self.bytes.max(1))
     }
 
-    /// A segment follows another of its flight. Returns whether its sender has paused: what comes four times as
-    /// slowly as others has, and so has what comes more slowly than the link can be, for an empty segment takes
-    /// no longer than the way there and back.
+    /// Notes a segment that follows another of its flight. Returns whether its sender has paused before it. It has if
+    /// the gap is four times as long as usual, or longer than the link can take: an empty segment takes no longer than
+    /// the way there and back.
     #[inline]
     pub(super) fn follows(
         &mut self,

@@ -38,7 +38,7 @@ impl Default for Path {
 }
 
 impl Path {
-    /// The handshake took this long between the capture point and the receiver.
+    /// Notes how long the handshake took between the capture point and the receiver.
     pub(crate) fn measured(&mut self, ns: i64) {
         self.handshake_ns = saturate(ns);
     }
@@ -48,8 +48,8 @@ impl Path {
         self.handshake_ns != u32::MAX
     }
 
-    /// Two ACKs within one flight, behind its last segment: as fast as the link carries it. The link carries as fast as
-    /// it ever did; what came slower waited for something else.
+    /// Notes the time between two ACKs of one flight, which both came behind its last segment: the link carried so many
+    /// bytes in it. The shortest time for a byte counts, because what came slower waited for something else.
     pub(super) fn carried(&mut self, bytes: i64, ns: i64) {
         let per_byte = ns.saturating_mul(16) / bytes;
         self.pace = match self.pace {
@@ -63,7 +63,8 @@ impl Path {
         bytes * i64::from(self.pace) / 16
     }
 
-    /// All that was sent was acknowledged after this time. If it `may_not_wait`, no receiver delays that.
+    /// Notes that everything in flight was acknowledged after this time. If it `may_not_wait`, no receiver delays such
+    /// an ACK.
     pub(super) fn acknowledged(&mut self, wait_ns: i64, may_not_wait: bool) {
         self.ack_min_ns = self.ack_min_ns.min(saturate(wait_ns));
         if may_not_wait {
@@ -71,7 +72,7 @@ impl Path {
         }
     }
 
-    /// A pure acknowledgment came late.
+    /// Notes an ACK without data that came late.
     pub(super) fn delayed(&mut self, wait_ns: i64) {
         self.delayed_ns = smooth(self.delayed_ns, wait_ns);
     }

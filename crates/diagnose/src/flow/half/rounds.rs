@@ -12,13 +12,13 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    /// So many segments were sent.
+    /// Counts segments that were sent.
     #[inline]
     pub(super) fn sent(&mut self, segments: u32) {
         self.since_ack = self.since_ack.saturating_add(segments.min(255) as u8);
     }
 
-    /// An acknowledgment came: what was sent since the last one was sent upon that.
+    /// Ends a round at an acknowledgment: what was sent since the one before was sent upon that.
     #[inline]
     pub(super) fn acknowledged(&mut self) {
         if self.since_ack == 0 {

@@ -14,8 +14,8 @@ pub(crate) struct Tails {
 }
 
 impl Tails {
-    /// A tail waited so long for nothing that was seen; returns true if it is one of several in a row that a timer
-    /// of one length let go.
+    /// Notes a tail that waited so long, and that no ACK released. Returns true if it is one of several in a row for
+    /// which a timer of one length ran.
     pub(crate) fn note(&mut self, waited_ns: i64) -> bool {
         if !(LEAST_TAIL_NS..LONGEST_TAIL_NS).contains(&waited_ns) {
             return false;

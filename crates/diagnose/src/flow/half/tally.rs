@@ -38,12 +38,12 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// It has answered time and again, and never spoke unasked.
+    /// Returns whether this sender has answered several times and never spoke unasked.
     pub(crate) fn takes_turns(&self) -> bool {
         self.answers >= 2 && self.never_unasked()
     }
 
-    /// It has answered, and never spoke unasked.
+    /// Returns whether this sender has answered and never spoke unasked.
     pub(crate) fn never_unasked(&self) -> bool {
         self.answers >= 1 && self.self_clocked == 0
     }
@@ -53,7 +53,7 @@ impl Tally {
         self.answer_ns / i64::from(self.answers.max(1))
     }
 
-    /// A short segment was sent, which could have shared one with the previous or not.
+    /// Counts a short segment, which could have shared one with the short segment before if it `shares`.
     #[inline]
     pub(super) fn note_piece(&mut self, len: u32, shares: bool) {
         if !shares {

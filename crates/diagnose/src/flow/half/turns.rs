@@ -35,17 +35,17 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// What the sender sends from now on it sends for another reason than before.
+    /// Begins a turn: what the sender sends from now on, it sends for another reason than before.
     pub(super) fn begin(&mut self, turn: Turn) {
         self.turn = turn;
     }
 
-    /// The sender answers what the peer has said, if that has said anything.
+    /// Notes whether the sender answers something: whether the peer has said anything since.
     pub(crate) fn note_asked(&mut self) {
         self.asked = self.peer_spoke;
     }
 
-    /// The sender sent data.
+    /// Notes that the sender sent data.
     #[inline]
     pub(super) fn sent(&mut self) {
         self.turn_segments = match self.peer_spoke {
@@ -56,8 +56,8 @@ impl Turns {
         self.peer_between = false;
     }
 
-    /// The peer sent data that ends at `end`. If it is an `answer`, it has seen all that this sender sent, the last of
-    /// it `last_len` bytes long.
+    /// Notes data of the peer that ends at `end`. If it is an `answer`, the peer has received all that this sender
+    /// sent, the last of it `last_len` bytes long.
     #[inline]
     pub(super) fn heard(&mut self, time_ns: i64, end: u32, answer: bool, last_len: u32) {
         self.peer_between = true;

@@ -36,7 +36,8 @@ pub(crate) fn is_exceeded(half: &Half, hold: &Hold) -> bool {
     !small_buffer::is_receivers(hold) && half.peak_flight >= bound(hold)
 }
 
-/// Two segments more: a buffer is filled by whole writes.
+/// Returns the most bytes in flight that the buffer explains: two segments more than the hold's flight, because a
+/// buffer is filled by whole writes.
 fn bound(hold: &Hold) -> u32 {
     hold.flight.saturating_add(2 * hold.mss)
 }

@@ -4,8 +4,9 @@
 use crate::flow::half::Half;
 use crate::flow::hold::Hold;
 
-/// A server that writes its header and then reads a file sends the same segments. Only a window
-/// that grows on from two segments, with more to send each time, shows that the window was small.
+/// Returns whether a hold is of this kind. A server that writes its header and then reads a file sends the same
+/// segments. Only a window that grows on from two segments, with more to send each time, shows that the window was
+/// small.
 pub(crate) fn is(hold: &Hold, half: &Half) -> bool {
     hold.release.is_some()
         && half.rounds.grew_from_one()

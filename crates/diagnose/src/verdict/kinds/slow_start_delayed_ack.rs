@@ -23,22 +23,21 @@ pub(crate) fn timeout(hold: &Hold, half: &Half) -> Timeout {
     }
 }
 
-/// The first flight, under a small initial window.
+/// Returns whether the hold followed the first flight, under a small initial window.
 fn begins(hold: &Hold, half: &Half) -> bool {
     hold.fresh
         && (half.rounds.grew_from_one() || began_with_one(hold, half))
         && hold.flight < 4 * hold.mss
 }
 
-/// After a retransmission timeout the window is one segment again (RFC 5681, section 3.1). One
+/// Returns whether a retransmission timeout had cut the congestion window to one segment (RFC 5681, section 3.1). One
 /// segment was in flight, without PSH, so more data was ready, and more followed its ACK.
 fn begins_again(hold: &Hold, half: &Half) -> bool {
     hold.flight == hold.mss && hold.more_ready && half.tally.retransmitted > 0
 }
 
-/// The first flight was one full segment, and full ones were ready behind it: no buffer is so
-/// small, and no program writes exactly that much. A missing PSH shows this alone, wherever it was
-/// captured.
+/// Returns whether the first flight was one full segment with full ones ready behind it. No buffer is so small, and no
+/// program writes exactly that much. A missing PSH shows this alone, wherever it was captured.
 fn began_with_one(hold: &Hold, half: &Half) -> bool {
     hold.flight == hold.mss && (half.rounds.begin_with_one() || hold.more_ready)
 }
