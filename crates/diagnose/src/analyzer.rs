@@ -3,6 +3,7 @@ use tinygram_wire::decode::{self, Look};
 
 use crate::about::About;
 use crate::cores;
+use crate::elsewhere;
 use crate::explain;
 use crate::findings::finding::Finding;
 use crate::flow::ends::Ends;
@@ -12,6 +13,7 @@ use crate::parameters::Parameters;
 use crate::report::{ConnectionReport, Report, Summary};
 use crate::shard::{Placed, Shard};
 use crate::table;
+use crate::verdict::lookalikes::Lookalike;
 
 /// Takes frames in capture order and returns a report at the end.
 ///
@@ -126,6 +128,7 @@ impl Analyzer {
         if !self.summary().has_clock() {
             return Vec::new();
         }
+        self.look_elsewhere();
         let found = std::mem::take(&mut self.gathered.report.findings);
         let drained = found
             .into_iter()
@@ -143,6 +146,36 @@ impl Analyzer {
             over.drain(..over.len() / 2);
         }
         drained
+    }
+
+    /// Takes back what another connection, of those that live or of those that are listed, explains.
+    fn look_elsewhere(&mut self) {
+        let findings = &self.gathered.report.findings;
+        if !findings.iter().any(elsewhere::is_asked_about) {
+            return;
+        }
+        let places: Vec<_> = self.live().collect();
+        let row = |&(share, slot, id): &(usize, usize, u32)| {
+            let connection = self.shards[share].table.peek(slot)?;
+            Some(ConnectionReport {
+                id,
+                ..ConnectionReport::of(connection)
+            })
+        };
+        let live: Vec<_> = places.iter().filter_map(row).collect();
+        for finding in self.gathered.look_elsewhere(&live) {
+            let place = places.iter().find(|(.., id)| *id == finding.connection);
+            if let Some((share, slot, _)) = place
+                && let Some(story) = &mut self.shards[*share].table.get(*slot).story
+            {
+                let frame = finding.frames.last().map_or(0, |mark| mark.frame);
+                let (thought, cost_ns) = (Lookalike::ThinkTime, finding.cost_ns);
+                match finding.tier.accuses() {
+                    true => story.take_back(thought, frame, cost_ns),
+                    false => story.ruled_out.add(thought, frame, cost_ns),
+                }
+            }
+        }
     }
 
     /// Returns the present state of a finding's connection, if the connection still lives.

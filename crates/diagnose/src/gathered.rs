@@ -4,11 +4,14 @@
 //! connections of one program show together. So a report does not depend on who worked on which share.
 
 use crate::conversation::Conversation;
+use crate::elsewhere::{self, Elsewhere};
 use crate::findings::finding::{Facts, Finding};
 use crate::parameters::Parameters;
 use crate::pool::{Corroborated, Pools};
 use crate::report::{ConnectionReport, Report, Summary};
 use crate::shard::Hears;
+use crate::verdict::check::{Asked, Saw};
+use crate::verdict::checks::data_connection;
 use tinygram_stalls::Kind;
 
 /// The report as it grows.
@@ -138,11 +141,49 @@ impl Gathered {
         self.report.connections.sort_unstable_by_key(|c| c.id);
         if self.report.summary.has_clock() {
             self.judge_suspects();
+            // All have left.
+            self.look_elsewhere(&[]);
             self.agree_on_the_path();
         } else {
             self.forget_times();
         }
         self.report
+    }
+
+    /// Takes back what another connection of the same two hosts explains. `live` are the connections that have not
+    /// left; returns what was taken back of these.
+    pub(crate) fn look_elsewhere(&mut self, live: &[ConnectionReport]) -> Vec<Finding> {
+        let Report {
+            summary,
+            connections,
+            findings,
+            ..
+        } = &mut self.report;
+        let known = connections.iter().chain(live);
+        let Some(elsewhere) = Elsewhere::of(findings, known) else {
+            return Vec::new();
+        };
+        let explained = |finding: &mut Finding| {
+            let own = |row: &&ConnectionReport| row.id == finding.connection;
+            let row = connections.iter().chain(live).find(own);
+            let explained = row.is_some_and(|row| elsewhere.explains(finding, row));
+            if !explained && elsewhere::is_asked_about(finding) {
+                let passed = Asked::passed(&data_connection::CHECK, Saw::Nothing);
+                finding.checks.push(passed);
+            }
+            explained
+        };
+        let mut taken: Vec<_> = findings.extract_if(.., explained).collect();
+        taken.iter().for_each(|finding| summary.forget(finding));
+        taken.retain(|finding| {
+            let left = connections
+                .iter_mut()
+                .find(|row| row.id == finding.connection);
+            let is_live = left.is_none();
+            left.into_iter().for_each(|row| row.take_back(finding));
+            is_live
+        });
+        taken
     }
 
     /// Accuses nobody by times that no clock has told.

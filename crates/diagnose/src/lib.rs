@@ -22,6 +22,7 @@ mod analyzer;
 mod batch;
 mod conversation;
 mod cores;
+mod elsewhere;
 mod explain;
 mod findings;
 mod flow;

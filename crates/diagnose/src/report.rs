@@ -7,6 +7,7 @@ use tinygram_wire::endpoint::Endpoint;
 use crate::conversation::Conversation;
 use crate::findings::finding::Finding;
 use crate::flow::connection::Connection;
+use crate::flow::half::Half;
 use crate::pool::Corroborated;
 use crate::sight::{Sight, Stamps};
 use crate::verdict::lookalikes::{Lookalike, RuledOut};
@@ -106,6 +107,9 @@ pub struct ConnectionReport {
     pub cost_ns: i64,
     /// What looked like a stall and is not one.
     pub ruled_out: RuledOut,
+    /// Messages that began as late as a sender's timer releases corked ones, if a sender's messages do so time after time:
+    /// whether they were corked cannot be told.
+    pub timed: u32,
 }
 
 /// The place on the path where the capture was taken.
@@ -187,7 +191,19 @@ impl ConnectionReport {
             stalls,
             cost_ns,
             ruled_out,
+            timed: connection.halves.iter().map(Half::timed).sum(),
         }
+    }
+
+    /// Takes back a stall of this connection: its program produced the data later.
+    pub(crate) fn take_back(&mut self, finding: &Finding) {
+        if finding.tier.accuses() {
+            self.stalls -= 1;
+            self.cost_ns -= finding.cost_ns;
+        }
+        let frame = finding.frames.last().map_or(0, |mark| mark.frame);
+        self.ruled_out
+            .add(Lookalike::ThinkTime, frame, finding.cost_ns);
     }
 
     /// Notes what became of a suspect of this connection that was judged together with those of others.
@@ -338,6 +354,7 @@ impl Summary {
             (Obstacle::ClockJumps, jumps),
             (Obstacle::CoarseClock, coarse),
             (Obstacle::Relay, clock && sight.relayed > 0),
+            (Obstacle::Timed, clock && sight.timed > 0),
         ]
         .into_iter()
         .filter(|(_, holds)| *holds)
@@ -375,10 +392,21 @@ impl Summary {
         }
     }
 
-    /// Takes back what was counted.
+    /// Takes back a stall that was counted and accuses.
     pub(crate) fn take_back(&mut self, finding: &Finding) {
         self.stalls -= 1;
         self.cost_ns -= finding.cost_ns;
+    }
+
+    /// Takes back a stall that was counted, whatever its tier.
+    pub(crate) fn forget(&mut self, finding: &Finding) {
+        match finding.tier.accuses() {
+            true => self.take_back(finding),
+            false => {
+                self.possible -= 1;
+                self.possible_ns -= finding.cost_ns;
+            }
+        }
     }
 }
 

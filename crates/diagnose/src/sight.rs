@@ -37,6 +37,9 @@ pub struct Sight {
     pub unwatched_ns: i64,
     /// Segments that were held, and for which nobody is accused only because a relay may stand between the ends.
     pub relayed: u64,
+    /// Messages that began as late as a sender's timer releases corked ones, of senders whose messages do so time after
+    /// time.
+    pub timed: u64,
 }
 
 /// Whether the frames were stamped by a clock. A program that writes or rewrites a capture often counts
@@ -147,6 +150,7 @@ impl Sight {
         }
         let server = &connection.halves[1 - connection.client()];
         self.server_ns += server.tally.answer_ns;
+        self.timed += u64::from(a.timed() + b.timed());
         let Some(story) = &conversation.story else {
             return;
         };
@@ -189,5 +193,6 @@ impl std::ops::AddAssign<&Sight> for Sight {
         self.unwatched += other.unwatched;
         self.unwatched_ns += other.unwatched_ns;
         self.relayed += other.relayed;
+        self.timed += other.timed;
     }
 }

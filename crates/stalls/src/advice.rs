@@ -218,7 +218,7 @@ fn senders(case: &Case) -> Vec<Step> {
             Effort::OneLine,
             match (case.protocol, side) {
                 (Some(Protocol::Http), Side::Server) => {
-                    "end each message: TCP_CORK off, or send its last piece without MSG_MORE (nginx: tcp_nodelay on with tcp_nopush)"
+                    "end each message: TCP_CORK off, or send its last piece without MSG_MORE (if it is nginx: tcp_nodelay on with tcp_nopush)"
                 }
                 _ => "end each message: TCP_CORK off, or send its last piece without MSG_MORE",
             },

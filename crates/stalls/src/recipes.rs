@@ -194,7 +194,7 @@ pub const TABLE: &[Recipe] = &[
             "nginx",
             Cure::WriteOnce,
             "tcp_nopush on; (with sendfile on)",
-            HTTP,
+            &[],
         ),
     ),
     played(
@@ -203,7 +203,7 @@ pub const TABLE: &[Recipe] = &[
             "nginx",
             Cure::NoDelay,
             "tcp_nodelay on; (default; acts on keep-alive connections, and proxied ones too)",
-            HTTP,
+            &[],
         ),
     ),
     played(
@@ -212,6 +212,15 @@ pub const TABLE: &[Recipe] = &[
             "HAProxy",
             Cure::NoDelay,
             "`option http-no-delay` in defaults, frontend or backend: as it comes, HAProxy holds the pieces of a message with MSG_MORE",
+            &[],
+        ),
+    ),
+    played(
+        Side::Server,
+        recipe(
+            "HTTP servers",
+            Cure::NoDelay,
+            "by the program: nginx `tcp_nodelay on;`, HAProxy `option http-no-delay`, the JDK's HttpServer `-Dsun.net.httpserver.nodelay=true`, Jetty and Tomcat have it on as shipped",
             HTTP,
         ),
     ),
@@ -314,6 +323,18 @@ mod tests {
         }
     }
 
+    /// A port of HTTP does not tell the program: what helps nginx is no recipe for a Java program.
+    #[test]
+    fn no_single_http_server_is_named_where_the_program_is_unknown() {
+        for port in HTTP {
+            let named = for_program(*port, Some(Protocol::Http), Side::Server);
+            assert!(
+                named.into_iter().all(|it| it.place == "HTTP servers"),
+                "{port}"
+            );
+        }
+    }
+
     fn places(port: u16, protocol: Option<Protocol>, blamed: Side) -> Vec<&'static str> {
         let recipes = for_program(port, protocol, blamed);
         recipes.map(|recipe| recipe.place).collect()
@@ -321,8 +342,9 @@ mod tests {
 
     #[test]
     fn what_is_spoken_on_a_web_servers_port_decides() {
-        assert!(places(80, Some(Protocol::Http), Side::Server).contains(&"nginx"));
-        assert!(places(80, None, Side::Server).contains(&"HAProxy"));
+        let http = ["HTTP servers"];
+        assert_eq!(places(80, Some(Protocol::Http), Side::Server), http);
+        assert_eq!(places(80, None, Side::Server), http);
         assert_eq!(places(80, Some(Protocol::OpenSsh), Side::Client), ["SSH"]);
         assert_eq!(places(80, Some(Protocol::OpenSsh), Side::Server), [""; 0]);
         assert_eq!(places(80, Some(Protocol::Http), Side::Client), [""; 0]);

@@ -26,7 +26,7 @@ pub(crate) fn torn(case: &Case) -> bool {
     held(case) && case.pieces == Pieces::OneMessage
 }
 
-/// Messages of their own.
+/// Returns whether the segments were messages of their own.
 pub(crate) fn apart(case: &Case) -> bool {
     held(case) && case.pieces == Pieces::Pipelined
 }

@@ -60,6 +60,8 @@ pub enum Obstacle {
     LinkType,
     /// A relay may stand between the ends, and what it held cannot be told from what they held.
     Relay,
+    /// Messages leave as late as a sender's timer releases what is corked, and as a program does that waits as long.
+    Timed,
     /// Connections were seen, but no data, or no more than a segment of each: none lasted long enough to
     /// contain a message and its answer.
     TooShort,
@@ -121,7 +123,7 @@ impl FromIterator<Obstacle> for Obstacles {
 
 impl Obstacle {
     /// All obstacles.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::NoTcp,
         Self::Filtered,
         Self::OneDirection,
@@ -134,6 +136,7 @@ impl Obstacle {
         Self::Fragments,
         Self::LinkType,
         Self::Relay,
+        Self::Timed,
         Self::TooShort,
     ];
 
@@ -216,6 +219,11 @@ impl Obstacle {
                 "relay",
                 "a relay may stand between the ends: what it held looks the same as what they held",
                 "capture on the host at the far end, or beyond the relay",
+            ),
+            Self::Timed => (
+                "timed",
+                "messages leave 200 ms after what they answer, time after time: a program may pause as long, or a cork (TCP_CORK, MSG_MORE) may hold them until its timer ends",
+                "run tinygram watch on the sending host, where the kernel tells the two apart",
             ),
             Self::TooShort => (
                 "too-short",

@@ -67,6 +67,8 @@ impl Finding {
         checks.shrink_to_fit();
         let sender = connection.side(from);
         let rtt_ns = connection.rtt_ns().unwrap_or(0);
+        let path = &connection.halves[from].path;
+        let carried_ns = path.carries_ns(hold.flight.into());
         let frames = [Some(hold.trigger), hold.release, Some(hold.held)];
         let blame = match kind == Kind::SmallBuffer && small_buffer::is_receivers(hold) {
             true => sender.other(),
@@ -85,7 +87,7 @@ impl Finding {
             blame,
             frames: frames.into_iter().flatten().collect(),
             start_ns: hold.trigger.time_ns,
-            cost_ns: cost_ns(kind, hold, rtt_ns),
+            cost_ns: cost_ns(kind, hold, rtt_ns, carried_ns),
             tier,
             pieces: hold.pieces,
             protocol: connection.protocol(),
@@ -205,12 +207,19 @@ impl Finding {
 }
 
 /// Returns the cost of a hold in nanoseconds. A segment that a policy held could have left with its trigger. A segment
-/// that a window held could have left one round trip later at best.
-pub(crate) fn cost_ns(kind: Kind, hold: &Hold, rtt_ns: i64) -> i64 {
+/// that a window held could have left one round trip later at best. And of the wait for an ACK behind a small buffer, a
+/// larger one saves what neither the path nor its link needs: `carried_ns` is the time that the link takes for the flight.
+pub(crate) fn cost_ns(kind: Kind, hold: &Hold, rtt_ns: i64, carried_ns: i64) -> i64 {
     let wait_ns = hold.held.time_ns - hold.trigger.time_ns;
     match kind {
-        Kind::ShortInitialSegment | Kind::SlowStartDelayedAck | Kind::SmallBuffer => {
-            (wait_ns - rtt_ns).max(0)
+        Kind::ShortInitialSegment | Kind::SlowStartDelayedAck => (wait_ns - rtt_ns).max(0),
+        Kind::SmallBuffer => {
+            let saved_ns = (wait_ns - rtt_ns - carried_ns).max(0);
+            match hold.step_ns {
+                // A part of the flight was acknowledged in time: the path took as long.
+                1.. => saved_ns.min(hold.step_ns),
+                _ => saved_ns,
+            }
         }
         _ => wait_ns,
     }

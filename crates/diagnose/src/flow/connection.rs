@@ -223,7 +223,12 @@ impl Connection {
         if half.timestamps != with_stamps || !self.offered_mss() {
             self.settle_mss();
         }
-        self.halves[1 - from].hear(segment, mark.time_ns);
+        let is_request = segment.payload < mss && from == self.client();
+        let peer = &mut self.halves[1 - from];
+        peer.hear(segment, mark.time_ns);
+        if is_request {
+            peer.turns.asked();
+        }
         witness.saw(self, 1 - from, Seen::Answered(mark.time_ns));
     }
 
@@ -246,7 +251,7 @@ impl Connection {
             self.begin_turn(from, Turn::Answer, witness);
             self.halves[from].turns.note_asked();
             self.halves[from].tally.answers += u32::from(!fresh);
-            self.note_answer(from, mark);
+            self.note_answer(from, segment.payload, mark);
             if let Some(asked_ns) = self.halves[from].turns.asked_ns(segment.ack) {
                 self.note_carried(from, segment.payload, mark.time_ns - asked_ns);
             }
@@ -293,7 +298,9 @@ impl Connection {
             }
             Pause::Early => {
                 // As seen from the sender, small data was unacknowledged.
-                self.halves[from].tally.defied += 1;
+                let half = &mut self.halves[from];
+                let exempt = half.urgent || segment.flags.any(Flags::URG);
+                half.tally.defied += u32::from(!exempt);
                 self.rested(from, mark, distance_ns, witness);
             }
             Pause::Defied => {
@@ -323,15 +330,21 @@ impl Connection {
         }
     }
 
-    /// Adds the time that the peer waited for the beginning of this answer.
-    fn note_answer(&mut self, from: usize, mark: Mark) {
+    /// Adds the time that the peer waited for the beginning of this answer, which is so many bytes long.
+    fn note_answer(&mut self, from: usize, len: u32, mark: Mark) {
         let asked = self.halves[1 - from].sent;
         if asked.frame == 0 {
             return;
         }
-        let answer_ns = mark.time_ns - asked.time_ns - self.rtt_ns().unwrap_or(0);
-        let total_ns = &mut self.halves[from].tally.answer_ns;
-        *total_ns = total_ns.saturating_add(answer_ns.max(0));
+        let rtt_ns = self.rtt_ns().unwrap_or(0);
+        let distance_ns = self.halves[1 - from].receiver_distance_ns().unwrap_or(0);
+        let since_ns = mark.time_ns - asked.time_ns;
+        let half = &mut self.halves[from];
+        if len < half.mss && timer::is_its(since_ns - distance_ns, rtt_ns) {
+            half.turns.timed = half.turns.timed.saturating_add(1);
+        }
+        let total_ns = &mut half.tally.answer_ns;
+        *total_ns = total_ns.saturating_add((since_ns - rtt_ns).max(0));
     }
 
     /// Bounds the time that the sender's link takes for so many bytes: the segment was seen `reaction_ns` after what it

@@ -15,7 +15,7 @@ mod turns;
 
 use tinygram_stalls::thresholds::{
     ACKS_TOGETHER_NS, AT_SIGHT_NS, COPY_NS, CROSSED_NS, DEFAULT_MSS, DEFIES_OFTEN, ETHERNET_MSS,
-    LATE_ACK_NS, OTHER_NUMBERS,
+    LATE_ACK_NS, OTHER_NUMBERS, TIMED_MESSAGES,
 };
 
 use self::chain::Chain;
@@ -107,6 +107,9 @@ pub(crate) struct Half {
     pub(crate) restarted: bool,
     /// A short segment of the last flight left while small data was unacknowledged.
     pub(crate) flight_defied: bool,
+    /// Urgent data is in flight: until it is acknowledged, small segments leave at once whatever the policy (BSD's
+    /// `tcp_output`; Linux, `tcp_nagle_test`).
+    pub(crate) urgent: bool,
     /// This sender's echoed timestamps follow the peer's pure ACKs (not all stacks do so).
     pub(crate) echoes_acks: bool,
     /// How often in a row `max_len` was the greatest length.
@@ -214,6 +217,7 @@ impl Default for Half {
             finished_ns: 0,
             restarted: false,
             flight_defied: false,
+            urgent: false,
             echoes_acks: false,
             max_seen: 0,
             spoke: false,
@@ -345,6 +349,15 @@ impl Half {
     /// times, and no late ACK ever released a segment of it.
     pub(crate) fn holds_nothing(&self) -> bool {
         self.tally.defied >= DEFIES_OFTEN && self.odds_of(false).hits() == 0
+    }
+
+    /// Returns how many of this sender's messages begin as late as a timer releases corked ones, if its messages do so time
+    /// after time.
+    pub(crate) fn timed(&self) -> u32 {
+        let timed = u32::from(self.turns.timed);
+        let is_habit =
+            timed >= TIMED_MESSAGES && timed * 2 >= self.tally.answers.min(2 * u32::from(u8::MAX));
+        if is_habit { timed } else { 0 }
     }
 
     /// Returns whether this end says of itself what no distant host says: fewer hops left than any system begins with

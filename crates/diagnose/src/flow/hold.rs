@@ -75,6 +75,8 @@ pub struct Hold {
     pub(crate) same_stamp: bool,
     /// Whether it may be a full segment, for the MSS is guessed: none was longer, and it has no PSH.
     pub(crate) may_be_full: bool,
+    /// Whether it carries urgent data, or such data was in flight before it.
+    pub(crate) urgent: bool,
     /// Whether trigger and held segment are records that a TLS server sends unasked behind the handshake.
     pub(crate) tickets: bool,
     /// The first bytes of the trigger, if they are known.
@@ -269,6 +271,7 @@ impl Moment<'_> {
             defied: sender.tally.defied,
             same_stamp: false,
             may_be_full: false,
+            urgent: false,
             tickets: false,
             trigger_head: sender.head,
             behind: short_before_full(sender, self.mss),
@@ -327,6 +330,7 @@ fn behind_a_short_one(
         defied: sender.tally.defied,
         same_stamp: false,
         may_be_full: false,
+        urgent: false,
         tickets: false,
         trigger_head: Head::default(),
         behind: Some(Behind::of(sender)),

@@ -61,6 +61,7 @@ pub(crate) fn pause(
             defied: 0,
             same_stamp: false,
             may_be_full: false,
+            urgent: false,
             tickets: false,
             trigger_head: half.head,
             behind: None,

@@ -1,6 +1,8 @@
 //! Tells whether a timer of the sender's let a segment go, and no acknowledgment.
 
-use tinygram_stalls::thresholds::{LATE_ROUND_TRIP_NS, RTO_MIN_NS, STANDARD_RTO_NS, TICK_NS};
+use tinygram_stalls::thresholds::{
+    LATE_ROUND_TRIP_NS, RTO_MIN_NS, SHORTEST_TICK_NS, STANDARD_RTO_NS, TICK_NS,
+};
 use tinygram_stalls::{Pieces, Timeout};
 use tinygram_wire::decode::Segment;
 
@@ -70,9 +72,18 @@ pub(crate) fn pause(
         defied: 0,
         same_stamp: false,
         may_be_full: false,
+        urgent: false,
         tickets: false,
         trigger_head: sender.head,
         behind: None,
         timeout: Timeout::No,
     })
+}
+
+/// Returns whether a message that waited so long from its beginning may have been corked as a whole. Linux releases it
+/// after a retransmission timeout: 200 ms and the smoothed round trip, rounded up to a tick (`tcp_probe0_base`). A program
+/// that thinks as long looks the same; one that sleeps for 200 ms sends a little sooner.
+pub(super) fn is_its(waited_ns: i64, rtt_ns: i64) -> bool {
+    let least_ns = RTO_MIN_NS + SHORTEST_TICK_NS;
+    (least_ns..=RTO_MIN_NS + rtt_ns + rtt_ns / 4 + 3 * TICK_NS).contains(&waited_ns)
 }

@@ -2,11 +2,11 @@
 
 use super::check::{Answer, Asked, Check, Effect};
 use super::checks::{
-    at_once, awaited_blocks, certainty, chance, corked, corroborated, cut_window, delayed_ack,
-    flood_factor, flood_overhead, flood_rate, flood_share, habit, known_kind, largest_flight,
-    link_speed, loss, open_window, own_clock, own_period, own_stamp, own_turn, path_measured,
-    prompt_acks, punctual, relay, round_trip, same_flights, same_habit, sender_holds, short,
-    shorter_path, stream, tickets, upon_release,
+    at_once, awaited_blocks, certainty, chance, corked, corroborated, cut_window, data_connection,
+    delayed_ack, flood_factor, flood_overhead, flood_rate, flood_share, habit, known_kind,
+    largest_flight, link_speed, loss, open_window, own_clock, own_period, own_stamp, own_turn,
+    path_measured, prompt_acks, punctual, relay, round_trip, same_flights, same_habit,
+    sender_holds, short, shorter_path, stream, tickets, timer_length, upon_release, urgent,
 };
 use super::evidence::Question;
 use super::lookalikes::Lookalike;
@@ -46,8 +46,10 @@ static OF_A_TURN: &[Rule] = rules![
     tickets,
     corked,
     path_measured,
+    timer_length,
     own_stamp,
     short,
+    urgent,
     relay
 ];
 
@@ -75,6 +77,7 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
         &corroborated::CHECK,
         &same_habit::CHECK,
         &cut_window::CHECK,
+        &data_connection::CHECK,
         &flood_share::CHECK,
         &flood_rate::CHECK,
         &flood_overhead::CHECK,

@@ -3,6 +3,7 @@
 mod audit;
 mod conversations;
 mod evidence;
+mod exceptions;
 mod floods;
 mod player;
 mod pools;

@@ -1,6 +1,6 @@
 //! Scripts of conversations, a line per segment: the time in milliseconds, who sends (`c`lient or
 //! `s`erver), and what: `S`, `S.`, `F`, `R`, `.` (a pure ACK), `P 100` (100 bytes), `D 100` (100 bytes
-//! without PSH), or `lost 100` (bytes that the capture does not have). Behind that may stand `again` (a
+//! without PSH), `U 1` (a byte of urgent data), or `lost 100` (bytes that the capture does not have). Behind that may stand `again` (a
 //! repetition of the sender's last data), `keepalive`, `ack N` (all but the last N bytes are
 //! acknowledged), `win N`, `mss N` (0: no such option), `wscale N`, `ts VALUE ECHO`, `sack`, `dsack N` (the
 //! last N bytes came twice), `ttl N` and `id N`. Numbers of both directions are kept by the reader of the script; an ACK acknowledges all that
@@ -78,10 +78,11 @@ impl Player {
             "F" => 0x11,
             "R" => 0x14,
             "." | "keepalive" | "D" => 0x10,
+            "U" => 0x38,
             _ => 0x18,
         };
         let len: u32 = match words[2] {
-            "P" | "D" => words[3].parse().expect(line),
+            "P" | "D" | "U" => words[3].parse().expect(line),
             _ => 0,
         };
         let (seq, len) = match words.last() {

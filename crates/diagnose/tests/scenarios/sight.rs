@@ -334,6 +334,7 @@ fn sights_add_up_field_by_field() {
             unwatched: 9 * by,
             unwatched_ns: 10 * ns,
             relayed: 12 * by,
+            timed: 13 * by,
         }
     };
     let mut sum = of(3);

@@ -30,15 +30,45 @@ thresholds! {
         Origin::Assumed("as long as a busy host takes to answer at once");
 }
 
-/// The ranges of the delayed-ACK timers in use, in milliseconds: Linux 40, Solaris 50, BSD and
-/// macOS 100, Windows and older BSDs 200. Each may be late by a tick or two, and the path may have
-/// been faster by then.
-pub const TIMERS_MS: [RangeInclusive<i64>; 3] = [33..=56, 95..=112, 185..=220];
+/// A delayed-ACK timer in use. Each may be late by a tick or two, and the path may have been faster by then.
+#[derive(Clone, Debug)]
+pub struct AckTimer {
+    /// How late its acknowledgments come, in milliseconds beyond the path.
+    pub range_ms: RangeInclusive<i64>,
+    /// Where the range is from.
+    pub origin: Origin,
+}
+
+/// The delayed-ACK timers in use, the shortest first. They stand for the receiver's own timer where that cannot be read
+/// or seen: in a capture, and of a receiver on another host.
+pub static ACK_TIMERS: [AckTimer; 3] = [
+    AckTimer {
+        range_ms: 33..=56,
+        origin: Origin::Kernel(
+            "Linux, TCP_DELACK_MIN: 40 ms; Solaris, tcp_deferred_ack_interval: 50 ms",
+        ),
+    },
+    AckTimer {
+        range_ms: 95..=112,
+        origin: Origin::Kernel("FreeBSD and macOS, net.inet.tcp.delacktime: 100 ms"),
+    },
+    AckTimer {
+        range_ms: 185..=220,
+        origin: Origin::Kernel("Windows, TcpDelAckTicks: 200 ms; BSD's fast timer: 200 ms"),
+    },
+];
 
 /// Returns whether a delay beyond the path is as long as a delayed-ACK timer in use.
 #[must_use]
 pub fn is_on_timer(beyond_ns: i64) -> bool {
-    TIMERS_MS
-        .iter()
-        .any(|timer| timer.contains(&(beyond_ns / 1_000_000)))
+    let beyond_ms = beyond_ns / 1_000_000;
+    let mut timers = ACK_TIMERS.iter();
+    timers.any(|timer| timer.range_ms.contains(&beyond_ms))
+}
+
+/// Returns the shortest delay of the timers in use, in nanoseconds.
+#[must_use]
+pub fn shortest_timer_ns() -> i64 {
+    let shortest_ms = ACK_TIMERS.iter().map(|timer| *timer.range_ms.start());
+    shortest_ms.min().unwrap_or(0) * 1_000_000
 }

@@ -11,6 +11,20 @@ thresholds! {
     REACTION_NS: i64 = 5_000_000, Nanoseconds, Origin::Assumed("a busy host's scheduler");
     /// An acknowledgment releases held data at once; this allows for a busy host.
     SAME_EVENT_NS: i64 = 20_000_000, Nanoseconds, Origin::Assumed("half of the shortest common timer");
+    /// Where a receiver's timer cannot be seen, a hold that is shorter did not wait for it, but for a thread that read
+    /// late. A receiver whose timer is shorter is not recognised.
+    UNSEEN_TIMER_NS: i64 = 36_000_000, Nanoseconds,
+        Origin::Kernel("Linux, TCP_DELACK_MIN: 40 ms, less one tick of 4 ms");
+    /// The same by the kernel's figures of a socket, which are coarse by another tick.
+    UNSEEN_TIMER_COARSELY_NS: i64 = 32_000_000, Nanoseconds,
+        Origin::Kernel("Linux, TCP_DELACK_MIN: 40 ms, less two ticks of 4 ms");
+    /// The least wait of a write that the kernel's figures of a socket show: they count milliseconds, but move only at
+    /// ticks.
+    COARSE_WAIT_NS: i64 = 5_000_000, Nanoseconds, Origin::Kernel("Linux, tcpi_last_data_sent: a tick of 4 ms, and 1 ms");
+    /// The least hold that `watch` reports by itself; shorter ones are counted.
+    REPORTED_HOLD_NS: i64 = 1_000_000, Nanoseconds, Origin::Assumed("a reader notices no less, and reports cost time");
+    /// An acknowledgment that leaves so long after its data is late.
+    REPORTED_LATE_ACK_NS: i64 = 15_000_000, Nanoseconds, Origin::Assumed("less than half of the shortest common timer, more than a busy host takes");
     /// Two processors may report a timer and the segment that it released in the other order.
     TIMER_SEEN_LATE_NS: i64 = 1_000_000, Nanoseconds, Origin::Assumed("an interrupt on another processor");
     /// If more segments are unacknowledged, other acknowledgments come before the last one.

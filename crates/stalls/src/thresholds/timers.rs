@@ -12,6 +12,8 @@ thresholds! {
     STANDARD_RTO_NS: i64 = 1_000_000_000, Nanoseconds, Origin::Rfc("6298, section 2.4");
     /// One tick of the kernel's timers, at 250 ticks a second.
     TICK_NS: i64 = 4_000_000, Nanoseconds, Origin::Kernel("Linux, CONFIG_HZ=250");
+    /// The shortest tick in use: a timer is rounded up to it.
+    SHORTEST_TICK_NS: i64 = 1_000_000, Nanoseconds, Origin::Kernel("Linux, CONFIG_HZ=1000");
     /// What delayed ACKs can add to a smoothed round trip.
     LATE_ROUND_TRIP_NS: i64 = 80_000_000, Nanoseconds,
         Origin::Assumed("twice the delayed-ACK timer of Linux");
@@ -26,6 +28,9 @@ thresholds! {
     /// So many tails in a row that wait as long as the one before are a timer's: a disk is not so
     /// punctual.
     SAME_TAILS: u8 = 2, Count, Origin::Assumed("one in a row may be an accident");
+    /// So many messages that begin as late as a retransmission timer ends may have been corked as a whole. One or two
+    /// may be a program's pause.
+    TIMED_MESSAGES: u32 = 3, Count, Origin::Assumed("as many as SAME_TAILS asks for");
     /// A kernel's timer is as punctual as this.
     PUNCTUAL_NS: i64 = 2_500_000, Nanoseconds, Origin::Assumed("about half a tick of 4 ms");
     /// So many needless retransmissions, and no others, tell of a receiver that delays its ACKs for

@@ -36,7 +36,9 @@ impl Half {
         tally.segments += 1;
         if self.acked == self.next {
             self.flight_defied = false;
+            self.urgent = false;
         }
+        self.urgent |= segment.flags.any(Flags::URG);
         if short {
             tally.short += 1;
             self.note_short(segment, mark, mss, half_window);
@@ -88,8 +90,9 @@ impl Half {
     #[inline]
     fn note_short(&mut self, segment: &Segment, mark: Mark, mss: u32, half_window: u32) {
         let tally = &mut self.tally;
-        // Neither rule holds a FIN or urgent data back.
-        let exempt = segment.flags.any(Flags::FIN | Flags::URG)
+        // Neither rule holds a FIN back, or urgent data and what follows it.
+        let exempt = segment.flags.any(Flags::FIN)
+            || self.urgent
             || self.disturbed
             || (half_window > 0 && segment.payload >= half_window);
         if self.acked != self.next && !exempt {
@@ -102,7 +105,9 @@ impl Half {
             }
         }
         let gap_ns = mark.time_ns - self.sent.time_ns;
+        // Answers to requests that came one after the other cannot be gathered.
         let shares = !self.turns.peer_between
+            && !self.turns.owes()
             && gap_ns < MERGE_NS
             && (1..mss).contains(&self.last_len)
             && self.last_len + segment.payload <= mss;

@@ -32,6 +32,10 @@ pub(crate) struct Turns {
     pub(crate) peer_between: bool,
     /// Segments since the peer last spoke.
     turn_segments: u8,
+    /// Short segments of the peer that no segment of this sender has answered yet.
+    owed: u8,
+    /// Messages that began as late as a sender's timer releases a corked one; 255 are many.
+    pub(crate) timed: u8,
 }
 
 impl Turns {
@@ -54,6 +58,19 @@ impl Turns {
         };
         self.peer_spoke = false;
         self.peer_between = false;
+        self.owed = self.owed.saturating_sub(1);
+    }
+
+    /// Notes a short segment of the peer, which may be a request of its own.
+    #[inline]
+    pub(crate) fn asked(&mut self) {
+        self.owed = self.owed.saturating_add(1);
+    }
+
+    /// Returns whether the next segment may answer a request that came together with others.
+    #[inline]
+    pub(super) fn owes(&self) -> bool {
+        self.owed > 0
     }
 
     /// Notes data of the peer that ends at `end`. If it is an `answer`, the peer has received all that this sender

@@ -1,0 +1,174 @@
+//! What looks like a rule of small segments and has another reason: urgent data, pipelined requests, another connection,
+//! a timer.
+
+use crate::player::{OPEN, Player, STALL};
+use tinygram_diagnose::{Kind, Lookalike, Obstacle, Report, Side, Tier};
+
+fn accused(report: &Report) -> Vec<Kind> {
+    let accused = report.findings.iter().filter(|f| f.tier.accuses());
+    accused.map(|f| f.kind).collect()
+}
+
+/// A Nagle sender lets small segments go while urgent data is unacknowledged. That is no TCP_NODELAY: what it holds
+/// later is held.
+#[test]
+fn urgent_data_tells_nothing_of_the_policy() {
+    let behind = |first: &str| {
+        let mut player = Player::new();
+        player.play(OPEN);
+        for _ in 0..3 {
+            player.later(100).play(&format!(
+                "10.0  c {first}
+                 10.05 c P 20
+                 10.2  s P 5
+                 10.25 c ."
+            ));
+        }
+        accused(&player.later(100).play(STALL).report())
+    };
+    assert_eq!(behind("U 1"), [Kind::WriteWriteRead]);
+    // With ordinary data it is.
+    assert_eq!(behind("P 1"), []);
+}
+
+/// What follows urgent data leaves at once, so the late ACK of that lets nothing go.
+#[test]
+fn behind_urgent_data_nothing_is_held() {
+    let urgent = STALL.replace("P 100", "U 100");
+    let report = Player::new().play(OPEN).play(&urgent).report();
+    assert_eq!(accused(&report), []);
+    let possible = &report.findings[0];
+    assert_eq!(possible.tier, Tier::Possible);
+    assert_eq!(possible.bounded_by().unwrap().check.name, "urgent");
+    let report = Player::new().play(OPEN).play(STALL).report();
+    assert_eq!(accused(&report), [Kind::WriteWriteRead]);
+}
+
+/// Each answer belongs to a request that came in a segment of its own; a server that answers one request in as many
+/// pieces floods.
+#[test]
+fn answers_to_pipelined_requests_cannot_be_gathered() {
+    let floods = |requests: usize, answers: usize| {
+        let mut player = Player::new();
+        player.play(OPEN);
+        let mut now_ms = 10.0;
+        for n in 0..requests {
+            now_ms += 0.01 + (n % 2) as f64 * 0.0003;
+            player.play(&format!("{now_ms} c P 20"));
+        }
+        for n in 0..answers {
+            now_ms += 0.5 + (n % 2) as f64 * 0.0003;
+            player.play(&format!("{now_ms} s P 30"));
+        }
+        let report = player.report();
+        let floods = report.findings.iter().filter(|f| f.blame == Side::Server);
+        floods.count()
+    };
+    assert_eq!(floods(70, 70), 0);
+    assert_eq!(floods(1, 70), 1);
+    // More pieces than requests.
+    assert_eq!(floods(10, 80), 1);
+}
+
+/// A proxy nearby has answered the handshake, and every ACK takes a plain round trip of 21 ms to the server behind it: no
+/// receiver delays any. With one ACK that came at once, the others were delayed.
+#[test]
+fn plain_round_trips_behind_a_nearer_handshake_are_no_delayed_acks() {
+    let stalls = |first_ack_ms: f64, ack_ms: f64| {
+        let mut player = Player::new();
+        player.play("0.0 c S\n0.5 s S.\n0.55 c .");
+        let sooner = first_ack_ms + 0.03;
+        let first = format!("0.0 c P 100\n{first_ack_ms} s .\n{sooner} s P 50");
+        player.later(100).play(&first);
+        for n in 0..5 {
+            let ack_ms = ack_ms + f64::from(n) * 0.011;
+            player.later(200).play(&format!(
+                "0.0 c P 100
+                 {ack_ms} s .
+                 {} c P 200
+                 {} s P 50
+                 {} c .",
+                ack_ms + 0.03,
+                2.0 * ack_ms,
+                2.0 * ack_ms + 0.1
+            ));
+        }
+        accused(&player.report()).len()
+    };
+    assert_eq!(stalls(21.0, 21.5), 0);
+    assert_eq!(stalls(0.5, 21.5), 5);
+    // As late as Linux's timer.
+    assert_eq!(stalls(41.0, 41.5), 5);
+}
+
+/// Plays a control connection of FTP; in between, the data connection begins and ends at these times.
+fn ftp(data_ms: Option<(f64, f64)>, control: [u16; 2]) -> Report {
+    let mut player = Player::new();
+    player.ports = control;
+    player
+        .play(OPEN)
+        .play("10.0 s P 40\n10.1 c P 20\n10.3 s P 30");
+    let numbers = player.next;
+    if let Some((first_ms, last_ms)) = data_ms {
+        player.ports = [40_001, 20];
+        player.next = [5_000, 9_000];
+        player.play(&format!(
+            "{first_ms} s S\n{} c S.\n{} s P 700\n{last_ms} s F\n{last_ms} c F",
+            first_ms + 0.1,
+            first_ms + 0.2
+        ));
+    }
+    player.ports = control;
+    player.next = numbers;
+    // "226" right behind the late ACK of "150".
+    player.play("51.3 c .\n51.35 s P 24\n51.6 c P 6\n51.8 s P 14\n51.9 c .");
+    player.report()
+}
+
+#[test]
+fn an_ftp_server_answers_when_its_data_connection_is_done() {
+    let port = [40_000, 21];
+    let busy = ftp(Some((10.4, 51.2)), port);
+    assert_eq!(accused(&busy), []);
+    assert!(busy.findings.is_empty());
+    assert_eq!((busy.summary.stalls, busy.summary.possible), (0, 0));
+    let thought = busy.connections[0].ruled_out.of(Lookalike::ThinkTime);
+    assert_eq!(thought.count, 1);
+    // Without a data connection, or with one that was over before, or with another protocol, it was held.
+    assert_eq!(accused(&ftp(None, port)), [Kind::WriteWriteRead]);
+    assert_eq!(
+        accused(&ftp(Some((5.0, 6.0)), port)),
+        [Kind::WriteWriteRead]
+    );
+    let other = ftp(Some((10.4, 51.2)), [40_000, 7001]);
+    assert_eq!(accused(&other), [Kind::WriteWriteRead]);
+}
+
+/// A message that is corked from its first byte leaves when a timer of its sender ends. So does that of a program which
+/// pauses as long.
+#[test]
+fn where_messages_leave_like_corked_ones_nothing_can_be_told() {
+    let obstacles = |pause_ms: f64, times: usize| {
+        let mut player = Player::new();
+        player.play(OPEN);
+        for n in 0..6 {
+            let pause_ms = if n < times { pause_ms } else { 1.0 };
+            player.play(&format!(
+                "{} c P 100
+                 {} s P 300",
+                0.2 + pause_ms,
+                0.9 + pause_ms
+            ));
+            player.later(pause_ms as i64 + 1);
+        }
+        player.report().summary.obstacles().to_vec()
+    };
+    assert_eq!(obstacles(204.0, 6), [Obstacle::Timed]);
+    assert_eq!(obstacles(204.0, 4), [Obstacle::Timed]);
+    // The first message answers nothing; two are no habit.
+    assert_eq!(obstacles(204.0, 3), []);
+    // A program that sleeps for 200 ms.
+    assert_eq!(obstacles(200.3, 6), []);
+    assert_eq!(obstacles(190.0, 6), []);
+    assert_eq!(obstacles(230.0, 6), []);
+}
