@@ -23,10 +23,12 @@ fn main() {
     let sources = env::var_os("DEP_TINYGRAM_PRELOAD_SOURCES").expect("its build script says so");
     let sources = Path::new(&sources);
     println!("cargo::rerun-if-changed={}", sources.join("src").display());
-    // In a checkout it is behind a symbolic link, which cargo does not follow when it checks for
+    // In a checkout they are behind symbolic links, which cargo does not follow when it checks for
     // changes.
-    if let Ok(coalesce) = sources.join("coalesce").canonicalize() {
-        println!("cargo::rerun-if-changed={}", coalesce.display());
+    for library in LIBRARIES {
+        if let Ok(folder) = sources.join(library).canonicalize() {
+            println!("cargo::rerun-if-changed={}", folder.display());
+        }
     }
     if target == "x86_64-unknown-linux-gnu" {
         let project = out.join("preload");
@@ -56,37 +58,40 @@ fn carry_page(out: &Path) {
         .unwrap_or_else(|error| panic!("TINYGRAM_PAGE: copying {}: {error}", page.display()));
 }
 
-/// Writes the manifests of a workspace of two crates, and the outer build's lock file.
+/// The crates that the library is built on; they depend on none themselves.
+const LIBRARIES: [&str; 2] = ["coalesce", "stalls"];
+
+/// Writes the manifests of a workspace of the library's crates, and the outer build's lock file.
 fn write_project(project: &Path, sources: &Path) {
     let root = |folder: &str| format!("{:?}", sources.join(folder).join("lib.rs"));
     let version = env!("CARGO_PKG_VERSION");
-    let manifests = [
-        (
-            "Cargo.toml",
-            format!(
-                "[package]\n\
-                 name = \"tinygram-preload\"\nversion = \"{version}\"\nedition = \"2024\"\n\
-                 [lib]\npath = {}\ncrate-type = [\"cdylib\"]\n\
-                 [dependencies]\nlibc = \"0.2\"\ntinygram-coalesce = {{ path = \"coalesce\" }}\n\
-                 [workspace]\nmembers = [\"coalesce\"]\n\
-                 # In the hot path of other programs, however quickly the command itself is to be built.\n\
-                 [profile.release]\nlto = \"fat\"\ncodegen-units = 1\nstrip = true\n\
-                 [lints.rust]\n\
-                 unexpected_cfgs = {{ level = \"warn\", check-cfg = [\"cfg(interpose)\"] }}\n",
-                root("src")
-            ),
+    let needs = LIBRARIES.map(|name| format!("tinygram-{name} = {{ path = {name:?} }}\n"));
+    let mut manifests = vec![(
+        "Cargo.toml".to_owned(),
+        format!(
+            "[package]\n\
+             name = \"tinygram-preload\"\nversion = \"{version}\"\nedition = \"2024\"\n\
+             [lib]\npath = {}\ncrate-type = [\"cdylib\"]\n\
+             [dependencies]\nlibc = \"0.2\"\n{}\
+             [workspace]\nmembers = {LIBRARIES:?}\n\
+             # In the hot path of other programs, however quickly the command itself is to be built.\n\
+             [profile.release]\nlto = \"fat\"\ncodegen-units = 1\nstrip = true\n\
+             [lints.rust]\n\
+             unexpected_cfgs = {{ level = \"warn\", check-cfg = [\"cfg(interpose)\"] }}\n",
+            root("src"),
+            needs.concat()
         ),
-        (
-            "coalesce/Cargo.toml",
-            format!(
-                "[package]\n\
-                 name = \"tinygram-coalesce\"\nversion = \"{version}\"\nedition = \"2024\"\n\
-                 [lib]\npath = {}\n",
-                root("coalesce")
-            ),
-        ),
-    ];
-    fs::create_dir_all(project.join("coalesce")).expect("OUT_DIR can be written");
+    )];
+    for library in LIBRARIES {
+        let manifest = format!(
+            "[package]\n\
+             name = \"tinygram-{library}\"\nversion = \"{version}\"\nedition = \"2024\"\n\
+             [lib]\npath = {}\n[features]\ntexts = []\n",
+            root(library)
+        );
+        manifests.push((format!("{library}/Cargo.toml"), manifest));
+        fs::create_dir_all(project.join(library)).expect("OUT_DIR can be written");
+    }
     for (name, text) in manifests {
         fs::write(project.join(name), text).expect("OUT_DIR can be written");
     }

@@ -29,6 +29,7 @@ mod tests {
             connections: 1,
             writes: Some(20),
             segments: 1,
+            timed: 0,
         };
         assert_eq!(in_words(seen), "1 connection, 20 writes, 1 segment");
         let packets = Seen {

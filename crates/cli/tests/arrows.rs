@@ -79,7 +79,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-kernel", &["tinygram-host"]),
     ("tinygram-link", &[]),
     ("tinygram-load", &["tinygram-link"]),
-    ("tinygram-preload", &["tinygram-coalesce"]),
+    (
+        "tinygram-preload",
+        &["tinygram-coalesce", "tinygram-stalls"],
+    ),
     ("tinygram-graft", &["tinygram-coalesce"]),
     (
         "tinygram-remedy",

@@ -55,6 +55,16 @@ impl Flight {
     }
 }
 
+impl Flight {
+    /// Returns whether less than a segment waits although nothing is on the way and the peer's window is open: a cork
+    /// holds it (`TCP_CORK`, `MSG_MORE`).
+    pub(crate) fn is_corked(self) -> bool {
+        (1..self.mss).contains(&self.not_sent)
+            && self.unacknowledged == 0
+            && self.not_sent <= self.peer_window
+    }
+}
+
 fn tcp_info(fd: c_int) -> Option<[u32; TCP_INFO_SND_WND + 1]> {
     let mut info = [0_u32; TCP_INFO_SND_WND + 1];
     info[TCP_INFO_SND_WND] = u32::MAX;

@@ -80,6 +80,13 @@ pub(crate) fn unawaited(orders: &Orders, identity: Identity) {
     }
 }
 
+/// Records under `observe` that a thread sleeps while a cork holds what it wrote.
+pub(crate) fn corked(orders: &Orders, identity: Identity) {
+    if let Some(row) = row(orders, identity) {
+        row.corked.fetch_add(1, Relaxed);
+    }
+}
+
 /// Records that bytes held since `since_ns` have left.
 #[inline(always)]
 pub(crate) fn flushed(orders: &Orders, fd: c_int, since_ns: u64, cause: Cause) {

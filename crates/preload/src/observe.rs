@@ -9,6 +9,8 @@
 //! sleep while the write is not sent; the program reads data of that connection before it writes on
 //! it again; and an acknowledgment without data came between the two. If the answer itself brought
 //! the acknowledgment, the write's wait did not delay the answer.
+//!
+//! What a cork holds waits for no acknowledgment, so nothing is said of it but how often a thread slept meanwhile.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 
@@ -20,14 +22,17 @@ use crate::orders::{self, Orders};
 use crate::table::{self, Identity};
 use crate::{clock, errno, kernel, ledger, sockets, thread};
 use tinygram_coalesce::{Policy, Wait};
+use tinygram_stalls::thresholds::{COARSE_WAIT_NS, UNSEEN_TIMER_COARSELY_NS};
 
 /// The states of a write that waits: values of [`Holding::awaited`].
 ///
-/// A further state is [`SLEPT`] plus the number of acknowledgments without data that had come by
+/// A further state is [`CORKED`], and another is [`SLEPT`] plus the number of acknowledgments without data that had come by
 /// then.
 const FRESH: u64 = 0;
 /// The write was sent before its thread slept, or it is in the books.
 const DONE: u64 = 1;
+/// A cork held it right after it was written. It waits for no acknowledgment.
+const CORKED: u64 = 1 << 62;
 /// Its thread slept while it waited.
 const SLEPT: u64 = 1 << 63;
 
@@ -88,8 +93,20 @@ pub(crate) fn after_write(fd: c_int) {
     if let (Some(orders), Some(holding)) = (orders::orders(), table::holding(fd))
         && orders.page.is_some()
         && holding.stalled_ns.load(Relaxed) == 0
-        && errno::kept(|| waits(fd))
     {
+        let Some(flight) = errno::kept(|| flight::flight(fd)) else {
+            return;
+        };
+        if flight.is_corked() {
+            let thread = thread::this().number();
+            holding.writer.store(thread, Relaxed);
+            holding.awaited.store(CORKED, SeqCst);
+            IS_CURIOUS.store(true, SeqCst);
+            return;
+        }
+        if !errno::kept(|| waits(fd, flight)) {
+            return;
+        }
         let thread = thread::this().number();
         holding.awaited.store(FRESH, Relaxed);
         holding.writer.store(thread, Relaxed);
@@ -102,9 +119,8 @@ pub(crate) fn after_write(fd: c_int) {
     }
 }
 
-fn waits(fd: c_int) -> bool {
-    flight::flight(fd).is_some_and(Flight::waits)
-        && kernel::option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY) == Some(0)
+fn waits(fd: c_int, flight: Flight) -> bool {
+    flight.waits() && kernel::option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY) == Some(0)
 }
 
 /// Is called before a call that waits in this way. Returns true if it must be tried without waiting
@@ -145,8 +161,10 @@ fn sleeps() {
     // Before the check: what another thread writes meanwhile must be checked again.
     IS_CURIOUS.store(false, SeqCst);
     for fd in table::in_use() {
-        let waits = |holding: &&Holding| {
-            holding.stalled_ns.load(SeqCst) != 0 && holding.awaited.load(Relaxed) == FRESH
+        let waits = |holding: &&Holding| match holding.awaited.load(Relaxed) {
+            FRESH => holding.stalled_ns.load(SeqCst) != 0,
+            CORKED => true,
+            _ => false,
         };
         let Some(holding) = table::holding(fd).filter(waits) else {
             continue;
@@ -156,6 +174,14 @@ fn sleeps() {
             continue;
         }
         let flight = errno::kept(|| flight::flight(fd));
+        if holding.awaited.load(Relaxed) == CORKED {
+            holding.awaited.store(FRESH, Relaxed);
+            if let (Some(orders), true) = (orders::orders(), flight.is_some_and(Flight::is_corked))
+            {
+                ledger::corked(orders, table::identity(fd));
+            }
+            continue;
+        }
         holding.awaited.store(
             match flight {
                 Some(flight) if flight.not_sent > 0 => SLEPT | u64::from(flight.bare_acks),
@@ -207,10 +233,7 @@ fn weigh(fd: c_int, holding: &Holding, end: bool) {
     }
 }
 
-/// The least wait that counts: the kernel's clock of what it sent last counts milliseconds, but
-/// moves only at ticks.
-const LEAST_STALL_NS: u64 = 5_000_000;
-/// A write that waited for less did not wait for the receiver's timer, but for a thread that read late:
-/// Linux's shortest timer (TCP_DELACK_MIN, 40 ms; net/tcp.h) less two ticks of 4 ms, by which the
-/// kernel's figures are coarse. A receiver whose timer is shorter is not recognised.
-const LEAST_TIMER_NS: u64 = 32_000_000;
+/// The least wait that counts.
+const LEAST_STALL_NS: u64 = COARSE_WAIT_NS.unsigned_abs();
+/// A write that waited for less did not wait for the receiver's timer, but for a thread that read late.
+const LEAST_TIMER_NS: u64 = UNSEEN_TIMER_COARSELY_NS.unsigned_abs();

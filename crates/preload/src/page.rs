@@ -105,6 +105,9 @@ pub struct Row {
     pub awaited_briefly: AtomicU64,
     /// Under `observe`: writes that waited while their thread slept, and the program did not wait for its peer.
     pub unawaited: AtomicU64,
+    /// Under `observe`: how often a thread slept while what it had written was not sent, though nothing was on the way: a
+    /// cork held it.
+    pub corked: AtomicU64,
     /// The process of the last write in [`Row::awaited`]: its id and the name of its thread.
     pub process: AtomicU32,
     name: [AtomicU64; 2],

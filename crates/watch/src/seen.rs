@@ -15,6 +15,9 @@ pub struct Seen {
     pub writes: Option<u64>,
     /// Segments, data and acknowledgments. The kernel source counts those sent; in packets both directions are seen.
     pub segments: u64,
+    /// Messages of which it cannot be told whether a cork held them: they left as late as a sender's timer releases what is
+    /// corked, and so does a program that pauses as long. The kernel source can tell, and counts none.
+    pub timed: u64,
 }
 
 impl AddAssign for Seen {
@@ -25,6 +28,7 @@ impl AddAssign for Seen {
             (one, two) => Some(one.unwrap_or(0) + two.unwrap_or(0)),
         };
         self.segments += other.segments;
+        self.timed += other.timed;
     }
 }
 

@@ -38,6 +38,7 @@ impl Counts {
             connections: sum(0),
             writes: Some(sum(1)),
             segments: sum(2),
+            timed: 0,
         }
     }
 

@@ -24,6 +24,7 @@ use crate::event::{Event, Site};
 use crate::seen::{Seen, Sight};
 use crate::site::{Prepared, Sites};
 use tinygram_host::clock::{clock_ns, moved_ns, tick};
+use tinygram_stalls::thresholds::{REPORTED_HOLD_NS, REPORTED_LATE_ACK_NS};
 
 /// The tracepoints at which writes are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             hooks: None,
-            least_hold: Duration::from_millis(1),
+            least_hold: Duration::from_nanos(REPORTED_HOLD_NS.unsigned_abs()),
             tree: None,
             stacks: 32,
             by_connection: false,
@@ -110,8 +111,8 @@ impl Source {
             .btf(Some(&btf))
             .allow_unsupported_maps()
             .override_global("least_hold_ns", &nanoseconds(options.least_hold), true)
-            .override_global("least_late_ack_ns", &nanoseconds(LEAST_LATE_ACK), true)
-            .override_global("least_late_ack_jiffies", &jiffies(LEAST_LATE_ACK), true)
+            .override_global("least_late_ack_ns", &nanoseconds(least_late_ack()), true)
+            .override_global("least_late_ack_jiffies", &jiffies(least_late_ack()), true)
             .override_global("delack_timer", &delack_timer, true)
             .override_global("socket_waiter", &socket_waiter, true)
             .override_global("most_stacks", &options.stacks, true)
@@ -350,6 +351,11 @@ fn take(programs: &mut Ebpf, map: &'static str) -> Result<Map, Lacking> {
     programs.take_map(map).ok_or_else(missing)
 }
 
+/// Returns after how long an acknowledgment is late.
+fn least_late_ack() -> Duration {
+    Duration::from_nanos(REPORTED_LATE_ACK_NS.unsigned_abs())
+}
+
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -398,7 +404,5 @@ const DELACK_TIMER: &str = "tcp_delack_timer";
 /// What wakes a thread that sleeps in a read of a socket.
 const SOCKET_WAITER: &str = "woken_wake_function";
 const WRITE_BEGIN: &str = "tcp_sendmsg_locked";
-/// An acknowledgment that leaves so long after its data is late.
-const LEAST_LATE_ACK: Duration = Duration::from_millis(15);
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/watch.bpf.o");

@@ -180,6 +180,7 @@ impl SeenRecord {
                 connections: 1,
                 writes: Some(self.writes.into()),
                 segments: self.segments.saturating_sub(self.segments_before).into(),
+                timed: 0,
             },
             at_ns: clock_ns(libc::CLOCK_REALTIME),
         }

@@ -98,6 +98,7 @@ impl Source {
             connections: report.summary.connections.into(),
             writes: None,
             segments: report.summary.segments,
+            timed: report.summary.sight.timed,
         };
         for connection in &report.connections {
             self.see(connection);
@@ -163,6 +164,7 @@ impl Source {
                     connections: 1,
                     writes: None,
                     segments: connection.frames.into(),
+                    timed: connection.timed.into(),
                 },
                 at_ns: connection.last_ns,
             });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tinygram_stalls::thresholds::UNSEEN_TIMER_NS;
 use tinygram_stalls::{Case, Kind, Side, Tier};
 use tinygram_watch::event::{Release, Timer};
 use tinygram_watch::finding::{Facts, Finding, Part};
@@ -240,7 +241,7 @@ fn weigh(finding: &Finding) -> Weight {
         Timer::Expired => true,
         // The receiver's thread read late, on a busy machine, and acknowledged by that.
         Timer::DidNot => false,
-        Timer::Unknown => finding.cost.time_ns >= LEAST_TIMER_NS,
+        Timer::Unknown => finding.cost.time_ns >= UNSEEN_TIMER_NS,
     };
     match is_delayed {
         true => Weight::Stall,
@@ -253,10 +254,6 @@ fn place(finding: &Finding) -> Option<(String, u32)> {
     Some((call.file.clone()?, call.line?))
 }
 
-/// Where the receiver's timer cannot be seen, a hold must have lasted as long as Linux's shortest
-/// (TCP_DELACK_MIN, 40 ms; net/tcp.h) less one tick of 4 ms. A peer whose timer is shorter is not
-/// recognised.
-const LEAST_TIMER_NS: i64 = 36_000_000;
 const BREATH: Duration = Duration::from_millis(50);
 /// Per second and processor. Each is 32 kB of half a ring of 2 MB, which is emptied every 50 ms.
 const STACKS: u32 = 512;

@@ -181,6 +181,7 @@ impl Table {
             connections: self.connections.len() as u64,
             writes: None,
             segments: self.connections.iter().map(|c| segments(&c.counts)).sum(),
+            timed: 0,
         }
     }
 }

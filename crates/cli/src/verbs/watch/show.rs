@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use tinygram_host::process::Process;
-use tinygram_stalls::Tier;
+use tinygram_stalls::{Obstacle, Tier};
 use tinygram_watch::finding::Finding;
 
 use super::screen::Screen;
@@ -116,6 +116,14 @@ impl Show {
             out = format!(
                 "No stall and no flood in {:.1} s: {seen}.\n",
                 watched.as_secs_f64()
+            );
+        }
+        let timed = watch.seen().timed;
+        if timed > 0 {
+            out += &format!(
+                "Cannot tell whether a cork held {timed} messages: {}. To tell, {}.\n",
+                Obstacle::Timed.reason(),
+                Obstacle::Timed.remedy()
             );
         }
         terminal::print_text(&out)?;

@@ -133,6 +133,7 @@ impl Counted {
                 awaited_ms: get(&row.awaited_ns) as f64 / 1e6,
                 awaited_briefly: get(&row.awaited_briefly),
                 unawaited: get(&row.unawaited),
+                corked: get(&row.corked),
                 process: (row.process.load(Relaxed), row.name()),
             };
             counts.enter(fresh);
@@ -232,6 +233,8 @@ pub(super) struct Peer {
     /// its peer.
     #[serde(skip)]
     pub(super) unawaited: u64,
+    /// Under observe: how often a thread slept while a cork held what it had written. How long is not known.
+    pub(super) corked: u64,
     /// The process that made the last awaited write.
     #[serde(skip)]
     pub(super) process: (u32, String),
@@ -332,6 +335,7 @@ impl Counts {
             connections: sum(|peer| peer.connections) + self.unlisted_connections,
             writes: Some(sum(|peer| peer.writes)),
             segments: sum(|peer| peer.segments_sent),
+            timed: 0,
         };
         let unknown = sum(|peer| peer.connections_ended_unseen) + self.unlisted_connections;
         (seen, unknown)
@@ -345,10 +349,17 @@ impl Counts {
         if let Some(program) = self.programs_not_covered.first() {
             return Some(format!("{} is {}", program.name, program.reason));
         }
-        (self.unlisted_connections > 0).then(|| {
-            format!(
+        if self.unlisted_connections > 0 {
+            return Some(format!(
                 "{} connections went to more addresses than are listed",
                 self.unlisted_connections
+            ));
+        }
+        let corked: u64 = self.peers.iter().map(|peer| peer.corked).sum();
+        (corked > 0).then(|| {
+            format!(
+                "a cork (TCP_CORK, MSG_MORE) held what a thread had written while it slept, {corked} times; only the \
+                 kernel tells for how long (--source kernel)"
             )
         })
     }
@@ -380,6 +391,7 @@ impl Peer {
         self.awaited_ms += other.awaited_ms;
         self.awaited_briefly += other.awaited_briefly;
         self.unawaited += other.unawaited;
+        self.corked += other.corked;
         if other.process.0 != 0 {
             self.process = other.process.clone();
         }
