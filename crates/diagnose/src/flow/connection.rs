@@ -114,6 +114,8 @@ impl Connection {
             return false;
         }
         if segment.flags.any(Flags::ACK) {
+            let syn_ttl = self.halves[from].path.ttl;
+            self.halves[1 - from].path.came_from(syn_ttl, around.ttl);
             self.on_ack(segment, from, mark);
         }
         if segment.payload == 0 {

@@ -21,6 +21,21 @@ pub(crate) struct Path {
     pub(crate) mss_option: u16,
     /// Time to live of its SYN; 0 if none was seen.
     pub(crate) ttl: u8,
+    /// What the receiver's times to live tell of who answered the handshake.
+    pub(crate) answered_by: AnsweredBy,
+}
+
+/// Who answered the handshake, by the times to live: each router takes one off (RFC 791, section 3.2), so two hosts
+/// on a path seldom send the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum AnsweredBy {
+    /// No SYN of the receiver was seen, or no ACK.
+    #[default]
+    Unknown,
+    /// All of the receiver's ACKs came from as far away as its SYN.
+    Receiver,
+    /// An ACK came from another distance than the SYN.
+    Another,
 }
 
 impl Default for Path {
@@ -33,6 +48,7 @@ impl Default for Path {
             pace: 0,
             mss_option: 0,
             ttl: 0,
+            answered_by: AnsweredBy::Unknown,
         }
     }
 }
@@ -41,6 +57,17 @@ impl Path {
     /// Notes how long the handshake took between the capture point and the receiver.
     pub(crate) fn measured(&mut self, ns: i64) {
         self.handshake_ns = saturate(ns);
+    }
+
+    /// Notes the times to live of the receiver's SYN, 0 if none was seen, and of an ACK of its.
+    #[inline]
+    pub(crate) fn came_from(&mut self, syn_ttl: u8, ack_ttl: u8) {
+        self.answered_by = match self.answered_by {
+            AnsweredBy::Another => return,
+            _ if syn_ttl == 0 => return,
+            _ if syn_ttl == ack_ttl => AnsweredBy::Receiver,
+            _ => AnsweredBy::Another,
+        };
     }
 
     /// Returns whether a handshake has measured the way.
