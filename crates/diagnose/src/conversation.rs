@@ -14,7 +14,7 @@ use crate::flow::ends::Ends;
 use crate::flow::mark::Mark;
 use crate::flow::seen::Seen;
 use crate::verdict::check::{Asked, Saw};
-use crate::verdict::checks::{cut_window, largest_flight};
+use crate::verdict::checks::{cut_window, largest_flight, sender_holds};
 use crate::verdict::evidence::Evidence;
 use crate::verdict::ledger::Ledger;
 use crate::verdict::lookalikes::{Lookalike, Tally};
@@ -116,7 +116,9 @@ impl Conversation {
                 Kind::SmallBuffer if largest_flight::is_exceeded(half, hold) => {
                     Some(Lookalike::RoundTrip)
                 }
-                Kind::NagleRoundTrip if half.holds_nothing() => Some(Lookalike::NotHolding),
+                Kind::NagleRoundTrip if sender_holds::is_refuted(half) => {
+                    Some(Lookalike::NotHolding)
+                }
                 _ => None,
             }
         };

@@ -3,7 +3,8 @@
 use crate::conversation::Conversation;
 use crate::verdict::lookalikes::Lookalike;
 use tinygram_stalls::thresholds::{
-    DOMINANT_LEAST_NS, FEW_GAPS, LONG_GAP_NS, MANY_GAPS, STILL_FRAMES,
+    DOMINANT_IN, DOMINANT_LEAST_NS, EQUAL_GAPS_PERCENT, FEW_GAPS, GAPPY_IN, LONG_GAP_NS,
+    LONG_GAPS_PARTS, LONG_GAPS_WHOLE, MANY_GAPS, STILL_FRAMES,
 };
 
 /// What could be seen, and what took the time, over all connections.
@@ -90,11 +91,17 @@ impl Stamps {
     pub fn count(&self, frames: u64) -> bool {
         // Two gaps can be equal from the third frame on.
         let pairs = frames.saturating_sub(2);
-        let even = self.short + self.long;
         // Ten frames of one connection within a millisecond are not rare.
         let of_ms = self.last_ns % 1_000_000 == 0 && self.last_ns % 1_000_000_000 != 0;
         let still = self.still >= pairs && (!of_ms || frames > STILL_FRAMES);
-        frames > MANY_GAPS && (still || even * 10 >= pairs * 9 || self.long * 3 >= pairs * 2)
+        frames > MANY_GAPS && (still || self.are_equal(pairs))
+    }
+
+    /// Returns whether of so many pairs of gaps nearly all are equal, or most of them as long ones.
+    fn are_equal(&self, pairs: u64) -> bool {
+        let all = self.short + self.long;
+        all * 100 >= pairs * EQUAL_GAPS_PERCENT
+            || self.long * LONG_GAPS_WHOLE >= pairs * LONG_GAPS_PARTS
     }
 }
 
@@ -145,7 +152,7 @@ impl Sight {
         let missed = u64::from(a.tally.missed) + u64::from(b.tally.missed);
         if a.spoke != b.spoke {
             self.one_direction += data;
-        } else if missed >= FEW_GAPS && missed * 10 > data {
+        } else if missed >= FEW_GAPS && missed * GAPPY_IN > data {
             self.gappy += data;
         }
         let server = &connection.halves[1 - connection.client()];
@@ -174,7 +181,7 @@ impl Sight {
             (Dominant::SlowServer, self.server_ns),
         ];
         let most = shares.into_iter().max_by_key(|(_, ns)| *ns)?;
-        (most.1 >= DOMINANT_LEAST_NS && most.1 >= self.lifetime_ns / 3).then_some(most)
+        (most.1 >= DOMINANT_LEAST_NS && most.1 >= self.lifetime_ns / DOMINANT_IN).then_some(most)
     }
 }
 

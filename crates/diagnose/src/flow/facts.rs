@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 use tinygram_stalls::thresholds::{
-    CARDS_MSS, LOOPBACK_MSS, NEEDLESS_RETRANSMISSIONS, RELAY_NS, SAME_LENGTHS,
+    CARDS_MSS, ETHERNET_MSS, IPV6_EXTRA_BYTES, JUMBO_LEAST_MSS, JUMBO_MOST_MSS, LEAST_FULL_BYTES,
+    LEAST_MSS, LOOPBACK_MSS, NEEDLESS_RETRANSMISSIONS, RELAY_NS, SAME_LENGTHS, TIMESTAMP_BYTES,
 };
 
 use super::connection::Connection;
@@ -41,31 +42,37 @@ impl Connection {
     fn mss_of(&self, from: usize) -> u32 {
         let (own, peer) = (&self.halves[from], &self.halves[1 - from]);
         // RFC 6691: the option does not count TCP options; timestamps take twelve bytes of each.
-        let stamps = if own.timestamps { 12 } else { 0 };
+        let stamps = stamps_bytes(own);
         let offered = match (own.path.mss_option, peer.path.mss_option) {
             (0, 0) => self.guessed_mss(own),
             (mss, 0) | (0, mss) => u32::from(mss),
             (a, b) => u32::from(a.min(b)),
         };
-        offered.saturating_sub(stamps).max(88)
+        offered.saturating_sub(stamps).max(LEAST_MSS)
     }
 
     /// Guesses the MSS if no handshake was seen: Ethernet's, unless the address is a loopback
     /// address or the lengths show another.
     fn guessed_mss(&self, half: &Half) -> u32 {
-        if self.ends.ends[0].address().is_loopback() {
-            return 65_483;
+        let address = self.ends.ends[0].address();
+        let over_ip = |mss: u16| match address.is_ipv6() {
+            true => u32::from(mss - IPV6_EXTRA_BYTES),
+            false => u32::from(mss),
+        };
+        if address.is_loopback() {
+            return u32::from(LOOPBACK_MSS - TIMESTAMP_BYTES);
         }
-        let v6 = self.ends.ends[0].address().is_ipv6();
-        let ethernet = if v6 { 1_440 } else { 1_460 };
-        let stamps = if half.timestamps { 12 } else { 0 };
-        match half.max_len + stamps {
+        match half.max_len + stamps_bytes(half) {
             // A length of jumbo frames (9000 bytes) is taken as it is; other lengths may come from
             // offload.
-            len @ (8_900..=8_960) => len,
+            len @ (JUMBO_LEAST_MSS..=JUMBO_MOST_MSS) => len,
             // On a path with a smaller MTU the same greatest length occurs again and again.
-            len @ 500..1_460 if half.max_seen >= SAME_LENGTHS => len,
-            _ => ethernet,
+            len @ LEAST_FULL_BYTES..
+                if len < u32::from(ETHERNET_MSS) && half.max_seen >= SAME_LENGTHS =>
+            {
+                len
+            }
+            _ => over_ip(ETHERNET_MSS),
         }
     }
 
@@ -177,7 +184,7 @@ impl Connection {
     fn is_through_a_made_up_link(&self, server: usize) -> bool {
         let [a, b] = [0, 1].map(|end| self.ends.ends[end].address());
         let loopback = if a.is_ipv6() {
-            LOOPBACK_MSS - 20
+            LOOPBACK_MSS - IPV6_EXTRA_BYTES
         } else {
             LOOPBACK_MSS
         };
@@ -191,6 +198,14 @@ impl Connection {
     /// begins. A relay may have asked a distant host before it answered.
     fn is_without_router(&self) -> bool {
         self.halves.iter().all(Half::is_as_it_left)
+    }
+}
+
+/// Returns what timestamps take of each of a sender's segments, in bytes.
+fn stamps_bytes(half: &Half) -> u32 {
+    match half.timestamps {
+        true => TIMESTAMP_BYTES.into(),
+        false => 0,
     }
 }
 

@@ -14,8 +14,8 @@ mod tally;
 mod turns;
 
 use tinygram_stalls::thresholds::{
-    ACKS_TOGETHER_NS, AT_SIGHT_NS, COPY_NS, CROSSED_NS, DEFAULT_MSS, DEFIES_OFTEN, ETHERNET_MSS,
-    LATE_ACK_NS, OTHER_NUMBERS, TIMED_MESSAGES,
+    ACKS_TOGETHER_NS, AT_SIGHT_NS, COPY_NS, CROSSED_NS, DEFAULT_MSS, ETHERNET_MSS, FIRST_TTLS,
+    LATE_ACK_NS, MOST_ROUTERS, OTHER_NUMBERS, PATH_VARIES_IN, TIMED_MESSAGES,
 };
 
 use self::chain::Chain;
@@ -310,7 +310,8 @@ impl Half {
     pub(crate) fn note_chain(&mut self, now_ns: i64, sender_distance_ns: Option<i64>) {
         let distance_ns = sender_distance_ns.unwrap_or(0);
         let off_ns = now_ns - self.release.mark.time_ns - distance_ns;
-        let let_go = self.release.pure && off_ns.abs() < AT_SIGHT_NS.max(distance_ns / 8);
+        let let_go =
+            self.release.pure && off_ns.abs() < AT_SIGHT_NS.max(distance_ns / PATH_VARIES_IN);
         let delayed =
             self.release.wait_ns - self.receiver_distance_ns().unwrap_or(0) >= LATE_ACK_NS;
         self.chain.note(self.released_flight, let_go, delayed);
@@ -345,12 +346,6 @@ impl Half {
         self.turns.lacks_data_before(ack, self.release.mark.time_ns)
     }
 
-    /// Returns whether this sender holds nothing: it sent small segments while small ones were unacknowledged, several
-    /// times, and no late ACK ever released a segment of it.
-    pub(crate) fn holds_nothing(&self) -> bool {
-        self.tally.defied >= DEFIES_OFTEN && self.odds_of(false).hits() == 0
-    }
-
     /// Returns how many of this sender's messages begin as late as a timer releases corked ones, if its messages do so time
     /// after time.
     pub(crate) fn timed(&self) -> u32 {
@@ -363,14 +358,14 @@ impl Half {
     /// Returns whether this end says of itself what no distant host says: fewer hops left than any system begins with
     /// and no path uses up, segments larger than its SYN allowed for, or an MSS that no way to it has.
     pub(crate) fn is_made_up(&self) -> bool {
-        matches!(self.path.ttl, 1..=32)
+        (1..=MOST_ROUTERS).contains(&self.path.ttl)
             || (self.path.mss_option == DEFAULT_MSS && self.max_len > 2 * u32::from(DEFAULT_MSS))
             || self.path.mss_option > ETHERNET_MSS
     }
 
     /// Returns whether its SYN passed no router: its time to live is one that systems begin with.
     pub(crate) fn is_as_it_left(&self) -> bool {
-        matches!(self.path.ttl, 64 | 128 | 255)
+        FIRST_TTLS.contains(&self.path.ttl)
     }
 
     /// Notes data of the peer. It is an answer only if the peer has received all that this sender sent. Data that

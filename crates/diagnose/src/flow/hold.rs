@@ -7,8 +7,9 @@
 //! the sender waited.
 
 use tinygram_stalls::thresholds::{
-    CLOCK_BLUR_NS, FINEST_NS, KERNEL_WAKES_NS, LAN_NS, LATE_ACK_NS, RTO_MIN_NS, SAME_HOST_NS,
-    SCHEDULED_NS, STANDARD_RTO_NS,
+    BLUR_MARGIN, BUSY_PATH_VARIES_IN, CLOCK_BLUR_NS, EARLIER_BY_PERCENT, FINEST_NS,
+    KERNEL_WAKES_NS, LAN_NS, LATE_ACK_NS, OFF_THE_PATH_IN, OFF_THE_WAIT_IN, PATH_VARIES_IN,
+    RTO_MIN_NS, SAME_HOST_NS, SCHEDULED_NS, SECOND_PLACE, STANDARD_RTO_NS, THIRD_PLACE,
 };
 use tinygram_wire::decode::{Head, Segment};
 
@@ -94,7 +95,7 @@ impl Hold {
         let distance_ns = self.sender_distance_ns.unwrap_or(i64::MAX);
         distance_ns > SAME_HOST_NS
             || (self.reaction_ns - 2 * distance_ns).min(self.off_ns)
-                <= KERNEL_WAKES_NS.max(3 * blur_ns)
+                <= KERNEL_WAKES_NS.max(BLUR_MARGIN * blur_ns)
     }
 }
 
@@ -185,8 +186,8 @@ pub(crate) fn pause(
         _ => false,
     } || sender.lacks_data_before_release(segment.ack);
     let tolerance_ns = SCHEDULED_NS
-        .max(sender_distance_ns.unwrap_or(0) / 2)
-        .max(hold_ns / 10);
+        .max(sender_distance_ns.unwrap_or(0) / OFF_THE_PATH_IN)
+        .max(hold_ns / OFF_THE_WAIT_IN);
     if let (None, true) = (off_ns, segment.payload < mss && sender.idle())
         && let Some(hold) = behind_a_short_one(sender, sender_distance_ns, segment, mark, mss)
     {
@@ -208,7 +209,7 @@ pub(crate) fn pause(
         None if segment.payload < mss
             && exact.is_some()
             && (1..mss).contains(&sender.last_len)
-            && reaction_ns < sender_distance_ns.unwrap_or(0) * 7 / 10 =>
+            && reaction_ns < sender_distance_ns.unwrap_or(0) * (100 - EARLIER_BY_PERCENT) / 100 =>
         {
             Pause::Early
         }
@@ -302,7 +303,10 @@ fn behind_a_short_one(
     let wait_ns = one.acked.time_ns - one.sent.time_ns;
     let prompt = wait_ns - sender.receiver_distance_ns().unwrap_or(0) < LATE_ACK_NS;
     // With others open it takes a closer look: they come and go all the time.
-    let share = if sender.idle() { 8 } else { 32 };
+    let share = match sender.idle() {
+        true => PATH_VARIES_IN,
+        false => BUSY_PATH_VARIES_IN,
+    };
     (off_ns <= SCHEDULED_NS.max(distance_ns / share)).then_some(Hold {
         trigger: one.sent,
         release: Some(one.acked),
@@ -379,7 +383,7 @@ fn off_from(
     exact: Option<i64>,
 ) -> Option<i64> {
     // What was ready left upon the ACK, though the way was a little longer before.
-    let early_ns = sender_distance_ns.unwrap_or(0) / 8;
+    let early_ns = sender_distance_ns.unwrap_or(0) / PATH_VARIES_IN;
     let exact = exact.map(|ns| {
         if sender.has_more() {
             ns.max(early_ns)
@@ -392,13 +396,13 @@ fn off_from(
     let beyond_ns = |carried_ns: i64| (reaction_ns - distance_ns - carried_ns).abs();
     let spaced_ns = match link.carries_ns(len) {
         0 => plain_ns,
-        carried_ns => beyond_ns(carried_ns).saturating_mul(2),
+        carried_ns => beyond_ns(carried_ns).saturating_mul(SECOND_PLACE),
     };
     let bounded_ns = match link.most_ns(len) {
         None => plain_ns,
         Some(_) => beyond_ns(link.bound_ns(len, distance_ns))
             .max(FINEST_NS)
-            .saturating_mul(4),
+            .saturating_mul(THIRD_PLACE),
     };
     Some(plain_ns.min(spaced_ns).min(bounded_ns))
 }
@@ -410,7 +414,7 @@ fn off_by(reaction_ns: i64, sender_distance_ns: Option<i64>, exact: Option<i64>)
     if off_ns >= 0 {
         return Some(off_ns);
     }
-    let early_ns = exact.unwrap_or(distance_ns * 3 / 10);
+    let early_ns = exact.unwrap_or(distance_ns * EARLIER_BY_PERCENT / 100);
     match -off_ns > CLOCK_BLUR_NS.max(early_ns) {
         false => Some(-off_ns),
         // The segment was on its way before the ACK could have arrived.

@@ -6,7 +6,8 @@
 //! about 2w/T. Over all occasions the number of accidents is a Poisson variable.
 
 use tinygram_stalls::thresholds::{
-    CLOCK_HITS, FINEST_NS, LAST_KEPT, STEADY_WIDTHS, VARIED_ACKS_NS, WIDTHS,
+    CLOCK_HITS, CLOSER_LOOK_IN, ENOUGH_HITS, FINEST_NS, FOLLOWS_ACKS_IN, HABIT_PARTS, HABIT_WHOLE,
+    HITS_PER_MISS, LAST_KEPT, LOOSER_WIDTHS, MOSTLY_PERCENT, STEADY_WIDTHS, VARIED_ACKS_NS, WIDTHS,
 };
 
 /// The occasions of one direction, and how close behind the ACK the data left on each.
@@ -97,7 +98,9 @@ impl Odds {
                     tail(2e-9 * width_ns as f64 * f64::from(self.density), close)
                 };
                 // Most frames meet no queue: twice looked at, twice as probable.
-                least = least.min(within(blur_ns)).min(2.0 * within(blur_ns / 4));
+                least = least
+                    .min(within(blur_ns))
+                    .min(2.0 * within(blur_ns / CLOSER_LOOK_IN));
             }
         }
         least
@@ -119,11 +122,11 @@ impl Odds {
         let mut close = 0;
         let habit = self.hits.iter().position(|&hits| {
             close += hits;
-            3 * close >= 2 * self.hits()
+            HABIT_WHOLE * close >= HABIT_PARTS * self.hits()
         });
-        let steady = self.hits() >= 8 * self.misses.max(1);
+        let steady = self.hits() >= HITS_PER_MISS * self.misses.max(1);
         habit
-            .map_or(0, |at| at + 2)
+            .map_or(0, |at| at + LOOSER_WIDTHS)
             .max(bucket(blur_ns))
             .max(if steady { STEADY_WIDTHS } else { 0 })
     }
@@ -132,18 +135,18 @@ impl Odds {
     pub(crate) fn mostly_within(&self, off_ns: i64) -> bool {
         let within = |at: &usize| FINEST_NS << *at <= off_ns;
         let close = (0..WIDTHS).take_while(within).map(|at| self.hits[at]);
-        self.hits() >= 4 && 4 * close.sum::<u32>() >= 3 * self.hits()
+        self.hits() >= ENOUGH_HITS && are_most(close.sum(), self.hits())
     }
 
     /// Returns whether the data follows the ACKs: it came as long after them however long they took. A clock of the
     /// sender's own does not follow ACKs.
     pub(crate) fn follows_acks(&self) -> bool {
         let last = &self.last[..LAST_KEPT.min(self.hits() as usize)];
-        if last.len() < 4 {
+        if last.len() < ENOUGH_HITS as usize {
             return false;
         }
         let (waits, reactions) = (spread(last, |it| it[0]), spread(last, |it| it[1]));
-        waits >= VARIED_ACKS_NS && waits / 4 >= reactions
+        waits >= VARIED_ACKS_NS && waits / FOLLOWS_ACKS_IN >= reactions
     }
 
     /// Returns how much the times from data to data and from ACK to data vary, in nanoseconds; none
@@ -161,12 +164,17 @@ impl Odds {
     /// Returns whether three of four hits left as fast as a kernel releases a segment; `None` before there are four.
     pub(crate) fn mostly_at_once(&self) -> Option<bool> {
         let hits = self.hits();
-        (hits >= 4).then_some(4 * self.at_once >= 3 * hits)
+        (hits >= ENOUGH_HITS).then_some(are_most(self.at_once, hits))
     }
 
     fn occasion(&mut self, since_ns: i64) {
         self.density += 1e9 / since_ns.max(1) as f32;
     }
+}
+
+/// Returns whether so many hits are most of all of them.
+fn are_most(some: u32, all: u32) -> bool {
+    u64::from(some) * 100 >= u64::from(all) * u64::from(MOSTLY_PERCENT)
 }
 
 /// Returns how far apart the middle half is, since a host is busy now and then, and a clock is late.
@@ -189,12 +197,15 @@ fn tail(expected: f64, k: u32) -> f64 {
     // Of `libm`, so that every machine and a browser say the same to the last digit.
     let mut term = libm::exp(-expected);
     let mut below = 0.0;
-    for i in 0..k.min(200) {
+    for i in 0..k.min(TERMS) {
         below += term;
         term *= expected / f64::from(i + 1);
     }
     (1.0 - below).max(0.0)
 }
+
+/// Beyond so many terms of Poisson's law nothing is left that a double shows.
+const TERMS: u32 = 200;
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 //! `tcp_slow_start_after_idle`): the congestion window, which had grown, is cut to the initial
 //! window, and a message that used to leave at once takes more round trips.
 
-use tinygram_stalls::thresholds::{INITIAL_SEGMENTS, NOTICED_RESTART_NS};
+use tinygram_stalls::thresholds::{A_ROUND_TRIP_IN, INITIAL_SEGMENTS, NOTICED_RESTART_NS};
 use tinygram_wire::decode::Segment;
 
 use crate::flow::half::Half;
@@ -29,9 +29,10 @@ pub(crate) fn pause(
     let cut = flight.is_multiple_of(mss)
         && INITIAL_SEGMENTS.contains(&(flight / mss))
         && half.peak_flight >= 2 * flight;
+    let off_ns = rtt_ns / A_ROUND_TRIP_IN;
     let a_round_trip =
-        rtt_ns >= NOTICED_RESTART_NS && wait_ns >= rtt_ns / 2 && wait_ns < rtt_ns + rtt_ns / 2;
-    let upon_ack = mark.time_ns - half.release.mark.time_ns < rtt_ns / 2;
+        rtt_ns >= NOTICED_RESTART_NS && (rtt_ns - off_ns..rtt_ns + off_ns).contains(&wait_ns);
+    let upon_ack = mark.time_ns - half.release.mark.time_ns < off_ns;
     let room = half.release.room >= segment.payload;
     (full && cut && a_round_trip && upon_ack && room && !half.turns.peer_spoke && !half.disturbed)
         .then(|| Hold {

@@ -1,7 +1,8 @@
 //! Tells whether a timer of the sender's let a segment go, and no acknowledgment.
 
 use tinygram_stalls::thresholds::{
-    LATE_ROUND_TRIP_NS, RTO_MIN_NS, SHORTEST_TICK_NS, STANDARD_RTO_NS, TICK_NS,
+    ACK_BEFORE_IN, LATE_ROUND_TRIP_NS, RTO_MIN_NS, SAME_TAIL_NS, SHORTEST_TICK_NS, SMOOTHED_RTT_IN,
+    STANDARD_RTO_NS, TICK_NS, TICKS_LATE,
 };
 use tinygram_stalls::{Pieces, Timeout};
 use tinygram_wire::decode::Segment;
@@ -25,14 +26,14 @@ pub(crate) fn pause(
     let hold_ns = mark.time_ns - sender.sent.time_ns;
     let least_ns = RTO_MIN_NS + rtt_ns - TICK_NS;
     // The smoothed round trip has delayed ACKs in it, too; the kernel's timer is late by its tick.
-    let most_ns = RTO_MIN_NS + (rtt_ns + rtt_ns / 4).max(LATE_ROUND_TRIP_NS) + 3 * TICK_NS;
+    let most_ns = RTO_MIN_NS + smoothed_ns(rtt_ns).max(LATE_ROUND_TRIP_NS) + TICKS_LATE * TICK_NS;
     // What was lost on its way to the capture comes again after a retransmission timeout, too.
     let plain =
         !sender.turns.peer_between && !sender.disturbed && !sender.numbers.tell_of_missing();
     // A segment is as large as the MSS allows, or as the window does.
     let full = sender.last_len.is_multiple_of(mss) || sender.release.room == 0;
     let shape = segment.payload < mss && full;
-    let released_earlier = mark.time_ns - sender.release.mark.time_ns > hold_ns / 4;
+    let released_earlier = mark.time_ns - sender.release.mark.time_ns > hold_ns / ACK_BEFORE_IN;
     let sent = sender.sent.frame > 0;
     if !(plain && shape && released_earlier && sent && sender.idle()) {
         return Pause::None;
@@ -40,7 +41,7 @@ pub(crate) fn pause(
     let usual = (least_ns..=most_ns).contains(&hold_ns);
     // RFC 6298, section 2.4, rounds a retransmission timeout up to a second.
     let standard_ns =
-        STANDARD_RTO_NS - TICK_NS..=STANDARD_RTO_NS + rtt_ns + rtt_ns / 4 + 3 * TICK_NS;
+        STANDARD_RTO_NS - TICK_NS..=STANDARD_RTO_NS + smoothed_ns(rtt_ns) + TICKS_LATE * TICK_NS;
     let standard = sender.has_more() && standard_ns.contains(&hold_ns);
     if !sender.tails.note(hold_ns) && !usual && !standard {
         return Pause::None;
@@ -56,7 +57,7 @@ pub(crate) fn pause(
         step_ns: 0,
         reaction_ns: 0,
         sender_distance_ns,
-        off_ns: TICK_NS / 4,
+        off_ns: SAME_TAIL_NS,
         pushed: sender.pushed,
         more_ready: !sender.pushed,
         grew: false,
@@ -85,5 +86,10 @@ pub(crate) fn pause(
 /// that thinks as long looks the same; one that sleeps for 200 ms sends a little sooner.
 pub(super) fn is_its(waited_ns: i64, rtt_ns: i64) -> bool {
     let least_ns = RTO_MIN_NS + SHORTEST_TICK_NS;
-    (least_ns..=RTO_MIN_NS + rtt_ns + rtt_ns / 4 + 3 * TICK_NS).contains(&waited_ns)
+    (least_ns..=RTO_MIN_NS + smoothed_ns(rtt_ns) + TICKS_LATE * TICK_NS).contains(&waited_ns)
+}
+
+/// Returns the longest smoothed round trip where the handshake took so long, in nanoseconds.
+fn smoothed_ns(rtt_ns: i64) -> i64 {
+    rtt_ns + rtt_ns / SMOOTHED_RTT_IN
 }

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use tinygram_stalls::Kind;
 use tinygram_stalls::thresholds::{
-    ANSWER_AT_ONCE_NS, FINEST_NS, LATE_ACK_NS, LEAST_DELAY_NS, LONGEST_DELAY_NS, OWN_TIMER_ACKS,
-    is_on_timer,
+    ANSWER_AT_ONCE_NS, ANSWER_PATHS, FEW_ACKS, FINEST_NS, LATE_ACK_NS, LEAST_DELAY_NS,
+    LONGEST_DELAY_NS, OWN_TIMER_ACKS, PROMPT_IN, SAME_TIMER_IN, USUAL_ANSWER_PERCENT, is_on_timer,
 };
 
 use super::check::Asked;
@@ -126,7 +126,7 @@ impl<'a> Evidence<'a> {
         let beyond_ns = self.beyond_ns(hold);
         hold.release.is_some()
             && (beyond_ns < LATE_ACK_NS
-                || (beyond_ns < self.path_ns() / 4 && !self.is_on_a_timer(hold)))
+                || (beyond_ns < self.path_ns() / PROMPT_IN && !self.is_on_a_timer(hold)))
     }
 
     /// Returns whether the ACK is as late as a delayed-ACK timer in use, or as this receiver's own.
@@ -138,7 +138,7 @@ impl<'a> Evidence<'a> {
     pub(super) fn on_own_timer(&self, hold: &Hold) -> bool {
         let typical_ns = i64::from(self.half.path.delayed_ns);
         self.half.tally.delayed_acks >= OWN_TIMER_ACKS
-            && (hold.ack_wait_ns - typical_ns).abs() < typical_ns / 10
+            && (hold.ack_wait_ns - typical_ns).abs() < typical_ns / SAME_TIMER_IN
             && typical_ns > LEAST_DELAY_NS
     }
 
@@ -161,7 +161,7 @@ impl<'a> Evidence<'a> {
         );
         // The few ACKs that there were are no witnesses against themselves where the handshake tells
         // the way.
-        let few = half.tally.acks <= 3 && measured;
+        let few = half.tally.acks <= FEW_ACKS && measured;
         match (sooner || few, on_timer, measured) {
             (true, ..) | (_, true, true) => Path::Shorter,
             (_, true, false) => Path::Perhaps,
@@ -205,9 +205,13 @@ impl<'a> Evidence<'a> {
         if self.takes_turns && self.half.turns.asked && tally.self_clocked <= tally.answers {
             return true;
         }
-        let usual_ns =
-            (distance_ns + self.answers_ns.min(LONGEST_DELAY_NS) * 3 / 2).min(LONGEST_DELAY_NS);
-        answered_ns - hold.held.time_ns < ANSWER_AT_ONCE_NS.max(4 * distance_ns).max(usual_ns)
+        let usual_ns = (distance_ns
+            + self.answers_ns.min(LONGEST_DELAY_NS) * USUAL_ANSWER_PERCENT / 100)
+            .min(LONGEST_DELAY_NS);
+        answered_ns - hold.held.time_ns
+            < ANSWER_AT_ONCE_NS
+                .max(ANSWER_PATHS * distance_ns)
+                .max(usual_ns)
     }
 
     /// Returns what a hold is if it is a stall.

@@ -12,7 +12,7 @@ use super::kinds::small_buffer;
 use super::lookalikes::{Lookalike, RuledOut, Tally};
 use crate::flow::hold::Hold;
 use crate::flow::mark::Mark;
-use tinygram_stalls::thresholds::{PUNCTUAL_NS, SAME_FLIGHTS, STREAM_HOLDS};
+use tinygram_stalls::thresholds::{OWN_CLOCK_IN, PUNCTUAL_NS, SAME_FLIGHTS, STREAM_HOLDS};
 use tinygram_stalls::{Kind, Tier};
 
 /// The remarkable part of a connection; most have none.
@@ -435,7 +435,7 @@ fn follow(holds: &[Hold]) -> bool {
         all.sort_unstable();
         all[all.len() * 3 / 4] - all[all.len() / 4]
     };
-    2 * spread(|hold| hold.reaction_ns) < spread(|hold| hold.ack_wait_ns)
+    OWN_CLOCK_IN * spread(|hold| hold.reaction_ns) < spread(|hold| hold.ack_wait_ns)
 }
 
 /// Returns how many of them a late ACK released.

@@ -19,6 +19,9 @@ thresholds! {
         Origin::Assumed("half of the shortest common timer, 40 ms (Linux, TCP_DELACK_MIN)");
     /// No acknowledgment may be delayed for longer.
     LONGEST_DELAY_NS: i64 = 500_000_000, Nanoseconds, Origin::Rfc("1122, section 4.2.3.2");
+    /// An acknowledgment that took longer was late for another reason than a receiver's timer: such a timer and a second
+    /// delay, of a host that slept, are less.
+    LONGEST_WAIT_NS: i64 = 1_000_000_000, Nanoseconds, Origin::Assumed("twice LONGEST_DELAY_NS");
     /// ACKs of one flight that are no further apart are taken in together; those further apart
     /// reach a sender separately.
     ACKS_TOGETHER_NS: i64 = 200_000, Nanoseconds,

@@ -16,6 +16,14 @@ thresholds! {
     SAME_FLIGHTS: u32 = 3, Count, Origin::Assumed("two of a size are seen in answers");
     /// So often no program's next block falls right behind an ACK that nobody delayed.
     CHAINED_FLIGHTS: u8 = 3, Count, Origin::Assumed("a block's clock meets an ACK once in BY_ACCIDENT / 2 times");
+    /// A short first segment uses up a congestion window of so many segments at most.
+    SHORT_FIRST_WINDOW: u32 = 2, Count, Origin::Paper("Heidemann 1997, section 3.2: one segment or two");
+    /// A first flight of more segments is no small initial window's.
+    SMALL_FIRST_WINDOW: u32 = 3, Count, Origin::Rfc("3390, section 1: up to four segments, of which an odd number waits");
+    /// So many segments at most leave upon the first ACK if the congestion window began with one.
+    SECOND_ROUND_MOST: u8 = 3, Count, Origin::Rfc("5681, section 3.1: two; a third that the capture saw early");
+    /// So many at most leave upon each ACK of the next round.
+    THIRD_ROUND_MOST: u8 = 4, Count, Origin::Rfc("5681, section 3.1: two for each ACK, and an ACK for two segments");
 }
 
 /// The initial windows in use, in segments (RFC 5681 allows two to four, RFC 6928 ten).

@@ -28,6 +28,7 @@ mod floods;
 mod live;
 mod origin;
 mod path;
+mod shares;
 mod timers;
 mod turns;
 
@@ -38,6 +39,7 @@ use self::chance::CHANCE;
 use self::floods::FLOODS;
 use self::live::LIVE;
 use self::path::PATH;
+use self::shares::SHARES;
 use self::timers::TIMERS;
 use self::turns::TURNS;
 pub use acks::*;
@@ -48,13 +50,14 @@ pub use floods::*;
 pub use live::*;
 pub use origin::{Origin, Threshold, Unit};
 pub use path::*;
+pub use shares::*;
 pub use timers::*;
 pub use turns::*;
 
 /// Returns all thresholds, group by group.
 pub fn all() -> impl Iterator<Item = &'static Threshold> {
-    let groups: [&'static [Threshold]; 9] = [
-        ACKS, TIMERS, PATH, TURNS, CHANCE, BUFFERS, FLOODS, CAPTURE, LIVE,
+    let groups: [&'static [Threshold]; 10] = [
+        ACKS, TIMERS, PATH, TURNS, CHANCE, BUFFERS, FLOODS, CAPTURE, LIVE, SHARES,
     ];
     groups.into_iter().flatten()
 }

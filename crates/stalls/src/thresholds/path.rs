@@ -13,6 +13,10 @@ thresholds! {
     LAN_NS: i64 = 2_000_000, Nanoseconds, Origin::Assumed("Ethernet segments answer within a millisecond or two");
     /// A released sender must be scheduled. Busy hosts take this long, and more now and then.
     SCHEDULED_NS: i64 = 1_000_000, Nanoseconds, Origin::Assumed("the odds decide about what is further off");
+    /// A held segment that leaves within this time after its ACK, the path and the link left upon it.
+    UPON_ACK_NS: i64 = 240_000, Nanoseconds, Origin::Fitted("random captures, and captures judged by hand: four times FINEST_NS");
+    /// A round trip to the capture point that is shorter is not worth a word.
+    NOTICED_DISTANCE_NS: i64 = 200_000, Nanoseconds, Origin::Assumed("a local network's");
     /// The slowest host that was seen to wake up late, time after time, took 1.4 ms.
     BUSY_HOST_NS: i64 = 2_000_000, Nanoseconds, Origin::Measured("captures judged by hand");
     /// A sender this near the capture point is on the same host. Farther off, a link of 10 Mbit/s takes longer for the
@@ -34,6 +38,18 @@ thresholds! {
     LOOPBACK_MSS: u16 = 65_495, Bytes, Origin::Kernel("Linux, loopback MTU 65,536");
     /// No Internet path carries more.
     ETHERNET_MSS: u16 = 1_460, Bytes, Origin::Fact("Ethernet's MTU of 1500");
+    /// What IPv6's header has more than IPv4's.
+    IPV6_EXTRA_BYTES: u16 = 20, Bytes, Origin::Rfc("8200, section 3: 40 bytes, and 20 in RFC 791");
+    /// What timestamps take of each segment.
+    TIMESTAMP_BYTES: u16 = 12, Bytes, Origin::Rfc("7323, appendix A: 10 bytes, padded to 12");
+    /// The shortest full segment with jumbo frames of 9,000 bytes: with all options that are in use.
+    JUMBO_LEAST_MSS: u32 = 8_900, Bytes, Origin::Assumed("9,000 less 40 for headers, and 60 for a tunnel or options");
+    /// The longest full segment with jumbo frames of 9,000 bytes.
+    JUMBO_MOST_MSS: u32 = 8_960, Bytes, Origin::Fact("9,000 less 20 and 20");
+    /// No sender's segments are shorter than this when they are full.
+    LEAST_MSS: u32 = 88, Bytes, Origin::Kernel("Linux, TCP_MIN_MSS");
+    /// No path has more routers, so that a smaller time to live than this was made up.
+    MOST_ROUTERS: u8 = 32, Count, Origin::Assumed("paths of more than 30 routers are not seen; systems begin with 64 or more");
     /// What a SYN without the option allows for.
     DEFAULT_MSS: u16 = 536, Bytes, Origin::Rfc("9293, section 3.7.1");
     /// Few paths have a smaller MSS, so that a segment of this length may be full.
@@ -49,3 +65,6 @@ thresholds! {
     /// A sender does not go back by sixteen megabytes: these are other numbers.
     OTHER_NUMBERS: i32 = -0x0100_0000, Bytes, Origin::Assumed("more than buffers in use hold");
 }
+
+/// The times to live with which systems begin: Linux and BSD, Windows, and routers.
+pub const FIRST_TTLS: [u8; 3] = [64, 128, 255];

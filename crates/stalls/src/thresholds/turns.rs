@@ -18,6 +18,8 @@ thresholds! {
     STREAM_HOLDS: usize = 3, Count, Origin::Rfc("896: one hold for each ACK");
     /// A sender that sends small segments so often while small ones are unacknowledged holds none.
     DEFIES_OFTEN: u32 = 3, Count, Origin::Assumed("once or twice may be a window's or an option's doing");
+    /// A sender that sends so many right behind a held one holds none.
+    DEFIES_BEHIND: u32 = 2, Count, Origin::Assumed("one may have met an ACK on its way");
     /// A wait for a plain round trip that is shorter goes unnoticed.
     NOTICED_WAIT_NS: i64 = 25_000_000, Nanoseconds, Origin::Assumed("a person notices 100 ms, a protocol of four turns 25");
     /// A round trip that an idle restart adds is not mentioned below this.

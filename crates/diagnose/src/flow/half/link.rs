@@ -1,7 +1,9 @@
 //! How long the link between a sender and the capture point takes to carry a segment.
 
 use super::saturate;
-use tinygram_stalls::thresholds::{BURST_NS, HEADER_BYTES, LEAST_FRAME_BYTES, LINK_MEMORY_BYTES};
+use tinygram_stalls::thresholds::{
+    ANOTHER_PACE, BURST_NS, HEADER_BYTES, LEAST_FRAME_BYTES, LINK_MEMORY_BYTES,
+};
 
 /// What it takes for a segment, told in two ways.
 #[derive(Clone, Copy, Debug)]
@@ -72,10 +74,11 @@ impl Link {
         if gap_ns.saturating_mul(LEAST_FRAME_BYTES) > most_ns {
             return gap_ns > BURST_NS;
         }
-        let paused = gap_ns > BURST_NS && here > usual.saturating_mul(4) && self.bytes > 0;
-        if self.bytes == 0 || here.saturating_mul(4) < usual {
+        let paused =
+            gap_ns > BURST_NS && here > usual.saturating_mul(ANOTHER_PACE) && self.bytes > 0;
+        if self.bytes == 0 || here.saturating_mul(ANOTHER_PACE) < usual {
             (self.ns, self.bytes) = (gap, bytes);
-        } else if here < usual.saturating_mul(4) {
+        } else if here < usual.saturating_mul(ANOTHER_PACE) {
             (self.ns, self.bytes) = match self.bytes > LINK_MEMORY_BYTES {
                 true => (
                     (self.ns / 2).saturating_add(gap),

@@ -1,6 +1,6 @@
 //! What the handshake and the acknowledgments tell of the path to the receiver, and of its timer.
 
-use tinygram_stalls::thresholds::LATE_ACK_NS;
+use tinygram_stalls::thresholds::{LATE_ACK_NS, ONE_MEASURE_BLURS_IN, TWO_MEASURES_BLUR_IN};
 
 use super::numeric::{saturate, smooth};
 
@@ -123,8 +123,9 @@ impl Path {
     pub(crate) fn blur_ns(&self) -> i64 {
         let distance_ns = self.receiver_distance_ns().unwrap_or(0);
         match (self.handshake_ns, self.ack_min_ns) {
-            (u32::MAX, _) | (_, u32::MAX) => distance_ns / 4,
-            (a, b) => (i64::from(a.abs_diff(b)) + distance_ns / 64).min(distance_ns / 4),
+            (u32::MAX, _) | (_, u32::MAX) => distance_ns / ONE_MEASURE_BLURS_IN,
+            (a, b) => (i64::from(a.abs_diff(b)) + distance_ns / TWO_MEASURES_BLUR_IN)
+                .min(distance_ns / ONE_MEASURE_BLURS_IN),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The first rounds of a connection: how its congestion window opened.
 
+use tinygram_stalls::thresholds::{SECOND_ROUND_MOST, THIRD_ROUND_MOST};
+
 /// How many segments left between the connection's first acknowledgments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rounds {
@@ -35,7 +37,9 @@ impl Rounds {
     /// upon nothing, two upon its ACK, and no more than some upon each of the next.
     pub(crate) fn grew_from_one(&self) -> bool {
         let [first, second, third, _] = self.opening;
-        first == 1 && (2..=3).contains(&second) && (1..=4).contains(&third)
+        first == 1
+            && (2..=SECOND_ROUND_MOST).contains(&second)
+            && (1..=THIRD_ROUND_MOST).contains(&third)
     }
 
     /// Returns whether one segment left upon nothing, and no round has gone by since but for the one under way.

@@ -5,8 +5,7 @@ use crate::flow::hold::Hold;
 use crate::verdict::check::{Answer, Check, Effect, Saw};
 use crate::verdict::evidence::{Evidence, Question, is_ready};
 use tinygram_stalls::Kind;
-use tinygram_stalls::thresholds::KERNEL_WAKES_NS;
-use tinygram_stalls::thresholds::Origin;
+use tinygram_stalls::thresholds::{BLUR_MARGIN, KERNEL_WAKES_NS, Origin};
 
 pub(crate) static CHECK: Check = Check {
     name: "at-once",
@@ -22,7 +21,7 @@ pub(crate) fn ask(question: &Question<'_>) -> Answer {
     if question.kind == Some(Kind::SmallBuffer) || is_ready(hold) || hold.prompt {
         return Answer::NotAsked;
     }
-    let bound_ns = KERNEL_WAKES_NS.max(3 * evidence.blur_ns);
+    let bound_ns = KERNEL_WAKES_NS.max(BLUR_MARGIN * evidence.blur_ns);
     let distance_ns = hold.sender_distance_ns.unwrap_or(0);
     let saw = Saw::time(
         (hold.reaction_ns - 2 * distance_ns).min(hold.off_ns),

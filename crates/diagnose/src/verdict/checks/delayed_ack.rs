@@ -4,7 +4,7 @@ use crate::verdict::check::{Answer, Check, Effect, Saw};
 use crate::verdict::evidence::Question;
 use crate::verdict::lookalikes::Lookalike;
 use tinygram_stalls::thresholds::Origin;
-use tinygram_stalls::thresholds::{LEAST_DELAY_NS, LONGEST_DELAY_NS};
+use tinygram_stalls::thresholds::{LEAST_DELAY_NS, LONGEST_WAIT_NS};
 
 pub(crate) static CHECK: Check = Check {
     name: "delayed-ack",
@@ -21,7 +21,7 @@ pub(crate) fn ask(question: &Question<'_>) -> Answer {
         return Answer::NotAsked;
     }
     let beyond_ns = evidence.beyond_ns(hold);
-    let longest_ns = 2 * LONGEST_DELAY_NS;
+    let longest_ns = LONGEST_WAIT_NS;
     let bound_ns = if beyond_ns < longest_ns {
         LEAST_DELAY_NS
     } else {

@@ -20,7 +20,7 @@ pub(crate) fn ask(question: &Question<'_>) -> Answer {
     if hold.release.is_none() || evidence.is_prompt(hold) {
         return Answer::NotAsked;
     }
-    let carried_ns = i64::from(hold.flight) * i64::from(evidence.half.path.pace) / 16;
+    let carried_ns = evidence.half.path.carries_ns(hold.flight.into());
     let left_ns = (evidence.beyond_ns(hold) - carried_ns).max(hold.step_ns);
     Answer::of(
         left_ns >= LEAST_DELAY_NS,

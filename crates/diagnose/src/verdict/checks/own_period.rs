@@ -2,7 +2,7 @@
 //! what an ACK lets go varies with the ACK: from data to data at least as much as from ACK to data. A clock of the
 //! sender's own varies less than the ACKs do.
 
-use tinygram_stalls::thresholds::{FINEST_NS, Origin};
+use tinygram_stalls::thresholds::{FINEST_NS, OWN_CLOCK_IN, Origin};
 
 use crate::verdict::check::{Answer, Check, Effect, Saw};
 use crate::verdict::evidence::{Question, is_ready};
@@ -31,7 +31,8 @@ pub(crate) fn ask(question: &Question<'_>) -> Answer {
     match evidence.half.odds_of(false).spreads_ns() {
         None => Answer::NotAsked,
         Some((from_data_ns, from_ack_ns)) => {
-            let own = i64::from(from_ack_ns) > 2 * i64::from(from_data_ns) + evidence.blur_ns;
+            let own =
+                i64::from(from_ack_ns) > OWN_CLOCK_IN * i64::from(from_data_ns) + evidence.blur_ns;
             let saw = Saw::time(from_ack_ns.into(), from_data_ns.into());
             Answer::of(!own, saw)
         }

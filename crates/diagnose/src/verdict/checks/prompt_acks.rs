@@ -3,7 +3,7 @@
 use crate::verdict::check::{Answer, Check, Effect, Saw};
 use crate::verdict::evidence::Question;
 use crate::verdict::lookalikes::Lookalike;
-use tinygram_stalls::thresholds::Origin;
+use tinygram_stalls::thresholds::{Origin, UNDELAYED_IN};
 
 pub(crate) static CHECK: Check = Check {
     name: "prompt-acks",
@@ -22,7 +22,7 @@ pub(crate) fn ask(question: &Question<'_>) -> Answer {
     let prompt_ns = i64::from(evidence.half.path.prompt_ns) - evidence.path_ns();
     let beyond_ns = evidence.beyond_ns(hold);
     Answer::of(
-        prompt_ns * 2 <= beyond_ns,
-        Saw::time(beyond_ns, (prompt_ns * 2).max(0)),
+        prompt_ns * UNDELAYED_IN <= beyond_ns,
+        Saw::time(beyond_ns, (prompt_ns * UNDELAYED_IN).max(0)),
     )
 }

@@ -1,7 +1,7 @@
 //! A TLS 1.3 server sends session tickets behind the handshake. They are held like other data, and no client waits for
 //! them, unless it goes on as soon as it has them.
 
-use tinygram_stalls::thresholds::{ANSWER_AT_ONCE_NS, Origin};
+use tinygram_stalls::thresholds::{ANSWER_AT_ONCE_NS, ANSWER_PATHS, Origin};
 
 use crate::verdict::check::{Answer, Check, Effect, Saw};
 use crate::verdict::evidence::Question;
@@ -21,7 +21,7 @@ pub(crate) fn ask(question: &Question<'_>) -> Answer {
     if !hold.tickets {
         return Answer::NotAsked;
     }
-    let bound_ns = ANSWER_AT_ONCE_NS.max(4 * evidence.path_ns());
+    let bound_ns = ANSWER_AT_ONCE_NS.max(ANSWER_PATHS * evidence.path_ns());
     let after_ns = evidence
         .answered_ns
         .map_or(i64::MAX, |ns| ns - hold.held.time_ns);

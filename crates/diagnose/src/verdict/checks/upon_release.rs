@@ -6,7 +6,7 @@ use crate::verdict::check::{Answer, Check, Effect, Saw};
 use crate::verdict::evidence::{Evidence, Question, is_ready};
 use crate::verdict::lookalikes::Lookalike;
 use tinygram_stalls::thresholds::Origin;
-use tinygram_stalls::thresholds::{BUSY_HOST_NS, BY_ACCIDENT, FINEST_NS};
+use tinygram_stalls::thresholds::{BLUR_MARGIN, BUSY_HOST_NS, BY_ACCIDENT, UPON_ACK_NS};
 
 pub(crate) static CHECK: Check = Check {
     name: "upon-release",
@@ -43,5 +43,7 @@ pub(crate) fn may_be_a_slow_host(evidence: &Evidence<'_>, hold: &Hold) -> bool {
 
 fn within_ns(evidence: &Evidence<'_>, hold: &Hold) -> i64 {
     let seldom_ns = hold.ack_wait_ns / BY_ACCIDENT;
-    (4 * FINEST_NS).max(3 * evidence.blur_ns).max(seldom_ns)
+    UPON_ACK_NS
+        .max(BLUR_MARGIN * evidence.blur_ns)
+        .max(seldom_ns)
 }

@@ -3,7 +3,7 @@
 
 use crate::flow::half::Half;
 use crate::flow::hold::Hold;
-use tinygram_stalls::thresholds::{ACKS_TOGETHER_NS, NOTICED_WAIT_NS};
+use tinygram_stalls::thresholds::{ACKS_TOGETHER_NS, FEW_ACKS, NOTICED_WAIT_NS};
 
 /// Returns true only if the reader answered after the held segment, and neither the receive window
 /// nor the congestion window can have held it.
@@ -12,7 +12,7 @@ pub(crate) fn is(hold: &Hold, half: &Half, answered_ns: Option<i64>) -> bool {
         && window_had_room(hold, half)
         && hold.room >= hold.held_len
         && answered_ns.is_some()
-        && (half.path.handshake_ns != u32::MAX || half.tally.acks >= 4)
+        && (half.path.handshake_ns != u32::MAX || half.tally.acks > FEW_ACKS)
         && hold.held.time_ns - hold.trigger.time_ns >= NOTICED_WAIT_NS
 }
 

@@ -3,6 +3,7 @@
 
 use crate::flow::half::Half;
 use crate::flow::hold::Hold;
+use tinygram_stalls::thresholds::SHORT_FIRST_WINDOW;
 
 /// Returns whether a hold is of this kind. A server that writes its header and then reads a file sends the same
 /// segments. Only a window that grows on from two segments, with more to send each time, shows that the window was
@@ -13,6 +14,6 @@ pub(crate) fn is(hold: &Hold, half: &Half) -> bool {
         && hold.held_len >= hold.mss
         && hold.fresh
         && !hold.trigger_len.is_multiple_of(hold.mss)
-        && hold.flight < 3 * hold.mss
+        && hold.flight < (SHORT_FIRST_WINDOW + 1) * hold.mss
         && hold.room >= hold.held_len
 }

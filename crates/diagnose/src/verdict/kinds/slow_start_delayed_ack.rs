@@ -4,6 +4,7 @@
 use crate::flow::half::Half;
 use crate::flow::hold::Hold;
 use tinygram_stalls::Timeout;
+use tinygram_stalls::thresholds::SMALL_FIRST_WINDOW;
 
 pub(crate) fn is(hold: &Hold, half: &Half) -> bool {
     hold.release.is_some()
@@ -27,7 +28,7 @@ pub(crate) fn timeout(hold: &Hold, half: &Half) -> Timeout {
 fn begins(hold: &Hold, half: &Half) -> bool {
     hold.fresh
         && (half.rounds.grew_from_one() || began_with_one(hold, half))
-        && hold.flight < 4 * hold.mss
+        && hold.flight < (SMALL_FIRST_WINDOW + 1) * hold.mss
 }
 
 /// Returns whether a retransmission timeout had cut the congestion window to one segment (RFC 5681, section 3.1). One
