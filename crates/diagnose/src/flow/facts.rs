@@ -60,7 +60,7 @@ impl Connection {
             false => u32::from(mss),
         };
         if address.is_loopback() {
-            return u32::from(LOOPBACK_MSS - TIMESTAMP_BYTES);
+            return over_ip(LOOPBACK_MSS);
         }
         match half.max_len + stamps_bytes(half) {
             // A length of jumbo frames (9000 bytes) is taken as it is; other lengths may come from
