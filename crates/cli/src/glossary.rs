@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use tinygram_engine::sender::send_policy::Registered;
+use tinygram_stalls::Kind;
 
 /// Returns the terms that every table about policies uses, then these variants with their
 /// summaries.
@@ -24,59 +25,21 @@ pub(crate) struct Glosses {
 impl Glosses {
     /// Returns a line for each of the words in `text` that was not explained before.
     pub(crate) fn new_in(&mut self, text: &str) -> Vec<String> {
-        let new = LIVE_WORDS
-            .iter()
-            .filter(|(word, _)| text.contains(word) && self.said.insert(word));
+        let kinds = Kind::ALL.map(|kind| (kind.name(), kind.meaning()));
+        let new = kinds
+            .into_iter()
+            .chain(LIVE_WORDS)
+            .filter(|(word, _)| text.contains(word) && self.said.insert(*word));
         new.map(|(word, meaning)| format!("{word}: {meaning}"))
             .collect()
     }
 }
 
-/// The words of `watch` and `ps`, as they are shown. The kinds of stalls have their names in JSON.
-const LIVE_WORDS: [(&str, &str); 17] = [
+/// The words of `watch` and `ps`, as they are shown; the kinds of stalls, by their names in JSON, have theirs from the law.
+const LIVE_WORDS: [(&str, &str); 7] = [
     (
         "sampled",
         "found by looking now and then: what was sent before the first look is not in the figures",
-    ),
-    (
-        "write-write-read",
-        "two short writes, then a wait for the answer: the second leaves only when the first is acknowledged",
-    ),
-    (
-        "odd-full-short-final",
-        "an odd number of full segments, then a short one that waits for the last acknowledgment",
-    ),
-    (
-        "short-initial-segment",
-        "a short first segment fills the first congestion window; the rest waits for its acknowledgment",
-    ),
-    (
-        "buffer-tearing",
-        "a message longer than the program's buffer: its last piece waits for an acknowledgment",
-    ),
-    (
-        "small-buffer",
-        "a buffer of less than two segments: each segment waits for the acknowledgment of the one before",
-    ),
-    (
-        "slow-start-delayed-ack",
-        "the first segment is acknowledged late, and only then may more follow",
-    ),
-    (
-        "idle-restart",
-        "after a pause the congestion window begins anew",
-    ),
-    (
-        "cork-held",
-        "the program told the kernel to wait for more (TCP_CORK, MSG_MORE), and no more came",
-    ),
-    (
-        "nagle-round-trip",
-        "a short segment waited for an acknowledgment that came at once: a round trip, for the path is long",
-    ),
-    (
-        "tinygram-flood",
-        "many tiny segments that a few could have carried",
     ),
     (
         "late ACK here",

@@ -25,6 +25,8 @@ pub struct Case {
     pub held: u32,
     /// Bytes of the segment before the wait; 0 if unknown.
     pub trigger: u32,
+    /// Whether full segments followed that one before the wait (Minshall's rule).
+    pub full_between: bool,
     /// Whether the segment before the wait begins a message of the protocol; `None` if unknown.
     pub begun: Option<bool>,
     /// Whether both ends are on one host and talk through its loopback device.
@@ -47,6 +49,7 @@ impl Case {
             mss: 0,
             held: 0,
             trigger: 0,
+            full_between: false,
             begun: None,
             loopback: false,
             timeout: Timeout::No,

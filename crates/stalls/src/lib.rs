@@ -6,7 +6,7 @@
 //! which a verdict depends, and [`flood`] measures floods. Nothing here depends on where a finding
 //! came from.
 //!
-//! What judges allocates nothing and needs no standard library. The words (`Advice`, `recipes`)
+//! What judges allocates nothing and needs no standard library. The words (`habit`, `Advice`, `recipes`)
 //! need an allocator and are behind the feature `texts`.
 
 #![no_std]
@@ -36,6 +36,8 @@ pub mod thresholds;
 mod tier;
 mod timeout;
 mod verdict;
+#[cfg(feature = "texts")]
+mod words;
 
 #[cfg(feature = "texts")]
 pub use advice::{Advice, Effort, Step, headline};
@@ -52,3 +54,5 @@ pub use side::Side;
 pub use tier::Tier;
 pub use timeout::Timeout;
 pub use verdict::{Obstacle, Obstacles, Verdict};
+#[cfg(feature = "texts")]
+pub use words::habit;

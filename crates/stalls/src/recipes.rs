@@ -136,7 +136,13 @@ pub const TABLE: &[Recipe] = &[
     recipe(
         "Perl",
         Cure::NoDelay,
-        "use Socket qw(IPPROTO_TCP TCP_NODELAY); setsockopt($s, IPPROTO_TCP, TCP_NODELAY, 1); HTTP::Tiny writes header and body apart and has no option for it",
+        "use Socket qw(IPPROTO_TCP TCP_NODELAY); setsockopt($s, IPPROTO_TCP, TCP_NODELAY, 1)",
+        &[],
+    ),
+    recipe(
+        "Perl's HTTP::Tiny",
+        Cure::NoDelay,
+        "it writes header and body apart and has no option for it; before the first request: my $c = \\&HTTP::Tiny::Handle::connect; *HTTP::Tiny::Handle::connect = sub { my $h = $c->(@_); setsockopt($h->{fh}, IPPROTO_TCP, TCP_NODELAY, 1); $h };",
         &[],
     ),
     recipe(

@@ -170,7 +170,7 @@ impl Finding {
         })
     }
 
-    fn case(&self) -> Case {
+    pub(super) fn case(&self) -> Case {
         let case = Case {
             blame: self.blame,
             pieces: self.pieces,
@@ -190,6 +190,7 @@ impl Finding {
             protocol,
             begun: protocol.and_then(|protocol| protocol.is_begun_by(first)),
             trigger,
+            full_between: hold.behind.is_some(),
             flight: hold.flight,
             mss: hold.mss,
             held: hold.held_len,

@@ -2,32 +2,24 @@
 //! `tcp_slow_start_after_idle`): the congestion window, which had grown, is cut to the initial
 //! window, and a message that used to leave at once takes more round trips.
 
-use super::said::Words;
+use super::finding::Finding;
 use tinygram_stalls::ms;
 
-pub(super) static WORDS: Words = Words {
-    habit: |f| match f.hold() {
-        Some(h) => format!(
-            "starts over with {} segments after an idle period",
-            h.flight.div_ceil(h.mss)
+/// Returns the reasons, one sentence each.
+pub(super) fn evidence(f: &Finding) -> Vec<String> {
+    let Some(h) = f.hold() else { return Vec::new() };
+    vec![
+        format!(
+            "After an idle period the {} sent {} segments (last: frame {}) and stopped with more to send.",
+            f.sender,
+            h.flight.div_ceil(h.mss),
+            h.trigger.frame
         ),
-        None => String::new(),
-    },
-    evidence: |f| {
-        let Some(h) = f.hold() else { return Vec::new() };
-        vec![
-            format!(
-                "After an idle period the {} sent {} segments (last: frame {}) and stopped with more to send.",
-                f.sender,
-                h.flight.div_ceil(h.mss),
-                h.trigger.frame
-            ),
-            "Before the idle period it had sent at least twice as many at once.".to_owned(),
-            format!(
-                "It went on a round trip later, {} (frame {}).",
-                ms(h.held.time_ns - h.trigger.time_ns),
-                h.held.frame
-            ),
-        ]
-    },
-};
+        "Before the idle period it had sent at least twice as many at once.".to_owned(),
+        format!(
+            "It went on a round trip later, {} (frame {}).",
+            ms(h.held.time_ns - h.trigger.time_ns),
+            h.held.frame
+        ),
+    ]
+}

@@ -2,25 +2,18 @@
 //! the receiver acknowledges every second segment at once and the odd one late, and Nagle's
 //! original rule holds the short one until that ACK. Minshall's rule (Linux) does not.
 
-use super::said::{Words, release_evidence};
+use super::finding::Finding;
+use super::said::release_evidence;
 
-pub(super) static WORDS: Words = Words {
-    habit: |f| match f.hold() {
-        Some(h) => format!(
-            "sends full segments, an odd one last, and holds the final {} bytes",
-            h.held_len
-        ),
-        None => String::new(),
-    },
-    evidence: |f| {
-        let Some(h) = f.hold() else { return Vec::new() };
-        release_evidence(
-            f,
-            format!(
-                "The {} sent full segments of {} bytes up to frame {}, the odd one; the final {} \
+/// Returns the reasons, one sentence each.
+pub(super) fn evidence(f: &Finding) -> Vec<String> {
+    let Some(h) = f.hold() else { return Vec::new() };
+    release_evidence(
+        f,
+        format!(
+            "The {} sent full segments of {} bytes up to frame {}, the odd one; the final {} \
                  bytes stayed behind.",
-                f.sender, h.mss, h.trigger.frame, h.held_len
-            ),
-        )
-    },
-};
+            f.sender, h.mss, h.trigger.frame, h.held_len
+        ),
+    )
+}

@@ -1,34 +1,9 @@
-//! What the kinds' words have in common.
+//! What the reasons of several kinds have in common.
 
-use tinygram_stalls::{Kind, Pieces, ms};
+use tinygram_stalls::thresholds::NOTICED_DISTANCE_NS;
+use tinygram_stalls::{Kind, ms};
 
 use crate::findings::finding::Finding;
-use crate::flow::hold::Hold;
-
-/// The texts of a kind, defined in the kind's file.
-pub(crate) struct Words {
-    /// What the sender does, as the verb of the first sentence.
-    pub(crate) habit: fn(&Finding) -> String,
-    /// The reasons, one sentence each.
-    pub(crate) evidence: fn(&Finding) -> Vec<String>,
-}
-
-/// Returns what a sender does whose second piece waits for the ACK of the first.
-pub(super) fn pieces_habit(hold: &Hold) -> String {
-    let (first, second) = (hold.trigger_len, hold.held_len);
-    match (hold.pieces, &hold.behind) {
-        (Pieces::Pipelined, _) => {
-            format!("has two messages in flight ({first} + {second} bytes), and the second waits")
-        }
-        (Pieces::OneMessage | Pieces::Unknown, Some(behind)) => format!(
-            "holds the last {second} bytes until a short segment of {} is acknowledged",
-            behind.len
-        ),
-        (Pieces::OneMessage | Pieces::Unknown, None) => {
-            format!("writes {first} + {second} bytes separately and waits")
-        }
-    }
-}
 
 /// Returns the sentences about what was held behind data of any length.
 pub(super) fn pieces_evidence(finding: &Finding) -> Vec<String> {
@@ -99,7 +74,7 @@ pub(super) fn release_evidence(finding: &Finding, first: String) -> Vec<String> 
             ),
         });
         let there = match hold.sender_distance_ns {
-            Some(ns) if ns > 200_000 => {
+            Some(ns) if ns > NOTICED_DISTANCE_NS => {
                 format!(
                     ", which is the round trip from the capture point to the {} ({})",
                     finding.sender,

@@ -1,25 +1,18 @@
 //! A short first segment under a congestion window of one or two segments (Heidemann 1997, section
 //! 3.2): the window counts it as a whole segment, so what follows waits for its ACK.
 
-use super::said::{Words, release_evidence};
+use super::finding::Finding;
+use super::said::release_evidence;
 
-pub(super) static WORDS: Words = Words {
-    habit: |f| match f.hold() {
-        Some(h) => format!(
-            "opens with a short segment of {} bytes under a small congestion window",
-            h.trigger_len
-        ),
-        None => String::new(),
-    },
-    evidence: |f| {
-        let Some(h) = f.hold() else { return Vec::new() };
-        release_evidence(
-            f,
-            format!(
-                "The {} began with {} bytes (frame {}); full segments were ready, \
+/// Returns the reasons, one sentence each.
+pub(super) fn evidence(f: &Finding) -> Vec<String> {
+    let Some(h) = f.hold() else { return Vec::new() };
+    release_evidence(
+        f,
+        format!(
+            "The {} began with {} bytes (frame {}); full segments were ready, \
                  but its congestion window allowed no more.",
-                f.sender, h.trigger_len, h.trigger.frame
-            ),
-        )
-    },
-};
+            f.sender, h.trigger_len, h.trigger.frame
+        ),
+    )
+}

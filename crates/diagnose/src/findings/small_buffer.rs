@@ -3,39 +3,35 @@
 //! acknowledge or has freed too little of its buffer to announce it. Only the delayed-ACK timer
 //! ends the deadlock.
 
-use super::said::{Words, release_evidence};
+use super::finding::Finding;
+use super::said::release_evidence;
 use crate::verdict::kinds::small_buffer::{fills_with_one_write, is_receivers, leaves_a_short_one};
 
-pub(super) static WORDS: Words = Words {
-    habit: |f| match f.hold() {
-        Some(h) => format!("can send only {} bytes at a time", h.flight),
-        None => String::new(),
-    },
-    evidence: |f| {
-        let Some(h) = f.hold() else { return Vec::new() };
-        let whose = match is_receivers(h) {
-            true => format!("the {}'s receive window was full", f.blame),
-            false if fills_with_one_write(h) => format!(
-                "again after {} bytes, as it went on right upon the ACKs of as many before: its send \
+/// Returns the reasons, one sentence each.
+pub(super) fn evidence(f: &Finding) -> Vec<String> {
+    let Some(h) = f.hold() else { return Vec::new() };
+    let whose = match is_receivers(h) {
+        true => format!("the {}'s receive window was full", f.blame),
+        false if fills_with_one_write(h) => format!(
+            "again after {} bytes, as it went on right upon the ACKs of as many before: its send \
                  buffer takes no more",
-                h.flight
-            ),
-            false if leaves_a_short_one(h) => format!(
-                "again after {} bytes, as large as its send buffer lets it; the {} that fit in \
+            h.flight
+        ),
+        false if leaves_a_short_one(h) => format!(
+            "again after {} bytes, as large as its send buffer lets it; the {} that fit in \
                  behind them were held, being less than a segment",
-                h.flight, h.held_len
-            ),
-            false => format!(
-                "again after {} bytes, so its send buffer was full",
-                h.flight
-            ),
-        };
-        release_evidence(
-            f,
-            format!(
-                "The {} stopped after frame {}: {whose}.",
-                f.sender, h.trigger.frame
-            ),
-        )
-    },
-};
+            h.flight, h.held_len
+        ),
+        false => format!(
+            "again after {} bytes, so its send buffer was full",
+            h.flight
+        ),
+    };
+    release_evidence(
+        f,
+        format!(
+            "The {} stopped after frame {}: {whose}.",
+            f.sender, h.trigger.frame
+        ),
+    )
+}

@@ -1,39 +1,44 @@
-//! What a finding says: each kind has its words in a file of its own.
+//! What a finding says: the law has the words for what its sender does, and each kind has a file with its reasons.
 
-use tinygram_stalls::Kind;
+use tinygram_stalls::{Kind, habit};
 
-use super::finding::Finding;
-use super::said::Words;
+use super::finding::{Facts, Finding};
 use super::{
     buffer_tearing, cork_held, idle_restart, nagle_round_trip, odd_full_short_final,
     short_initial_segment, slow_start_delayed_ack, small_buffer, tinygram_flood, write_write_read,
 };
 
 impl Finding {
-    /// Returns the reasons for the finding, one sentence each.
-    #[must_use]
-    pub fn evidence(&self) -> Vec<String> {
-        (words(self.kind).evidence)(self)
-    }
-
     /// Returns what the sender does: a verb phrase for the first sentence.
     #[must_use]
     pub fn habit(&self) -> String {
-        (words(self.kind).habit)(self)
+        match &self.facts {
+            Facts::Hold(_) => habit(&self.case()),
+            Facts::Flood(flood) => flood.habit(),
+        }
     }
-}
 
-fn words(kind: Kind) -> &'static Words {
-    match kind {
-        Kind::WriteWriteRead => &write_write_read::WORDS,
-        Kind::OddFullShortFinal => &odd_full_short_final::WORDS,
-        Kind::ShortInitialSegment => &short_initial_segment::WORDS,
-        Kind::BufferTearing => &buffer_tearing::WORDS,
-        Kind::SmallBuffer => &small_buffer::WORDS,
-        Kind::SlowStartDelayedAck => &slow_start_delayed_ack::WORDS,
-        Kind::IdleRestart => &idle_restart::WORDS,
-        Kind::CorkHeld => &cork_held::WORDS,
-        Kind::NagleRoundTrip => &nagle_round_trip::WORDS,
-        Kind::TinygramFlood => &tinygram_flood::WORDS,
+    /// Returns how it comes about: whole sentences, which name the rules.
+    #[must_use]
+    pub fn mechanism(&self) -> &'static str {
+        self.kind.mechanism()
+    }
+
+    /// Returns the reasons for the finding, one sentence each.
+    #[must_use]
+    pub fn evidence(&self) -> Vec<String> {
+        let evidence = match self.kind {
+            Kind::WriteWriteRead => write_write_read::evidence,
+            Kind::OddFullShortFinal => odd_full_short_final::evidence,
+            Kind::ShortInitialSegment => short_initial_segment::evidence,
+            Kind::BufferTearing => buffer_tearing::evidence,
+            Kind::SmallBuffer => small_buffer::evidence,
+            Kind::SlowStartDelayedAck => slow_start_delayed_ack::evidence,
+            Kind::IdleRestart => idle_restart::evidence,
+            Kind::CorkHeld => cork_held::evidence,
+            Kind::NagleRoundTrip => nagle_round_trip::evidence,
+            Kind::TinygramFlood => tinygram_flood::evidence,
+        };
+        evidence(self)
     }
 }

@@ -2,7 +2,6 @@
 //! interrupts and header bytes instead of stalls. Overhead is computed by Davids' formula.
 
 use super::finding::{Facts, Finding};
-use super::said::Words;
 use crate::flow::connection::Connection;
 use crate::flow::mark::Mark;
 use crate::verdict::check::{Asked, Saw};
@@ -10,7 +9,7 @@ use crate::verdict::checks::{flood_factor, flood_overhead, flood_rate, flood_sha
 use tinygram_stalls::flood::{Counts, Flood};
 use tinygram_stalls::thresholds::{
     FLOOD_LEAST_FACTOR, FLOOD_LEAST_OVERHEAD_PERCENT, FLOOD_LEAST_PER_RUN, FLOOD_LEAST_PER_SECOND,
-    FLOOD_LEAST_SHARE,
+    FLOOD_LEAST_SHARE, IPV6_EXTRA_BYTES, TIMESTAMP_BYTES,
 };
 use tinygram_stalls::{Kind, Pieces, Tier};
 
@@ -91,26 +90,17 @@ fn checks(flood: &Flood) -> Vec<Asked> {
 
 /// Returns the header bytes beyond Davids' forty: timestamps and IPv6.
 fn extra(connection: &Connection, from: usize) -> u32 {
-    let stamps = if connection.halves[from].timestamps {
-        12
-    } else {
-        0
+    let stamps = match connection.halves[from].timestamps {
+        true => u32::from(TIMESTAMP_BYTES),
+        false => 0,
     };
     let v6 = connection.ends.ends[0].address().is_ipv6();
-    stamps + if v6 { 20 } else { 0 }
+    stamps + if v6 { IPV6_EXTRA_BYTES.into() } else { 0 }
 }
 
-pub(super) static WORDS: Words = Words {
-    habit: |f| match &f.facts {
-        Facts::Flood(flood) => format!(
-            "sends {} segments of {} bytes on average; {} could be saved",
-            flood.segments,
-            flood.bytes / u64::from(flood.segments.max(1)),
-            flood.saved
-        ),
-        Facts::Hold(_) => String::new(),
-    },
-    evidence: |f| match &f.facts {
+/// Returns the reasons, one sentence each.
+pub(super) fn evidence(f: &Finding) -> Vec<String> {
+    match &f.facts {
         Facts::Flood(flood) => vec![
             format!(
                 "The {} sent {} data segments, {} of them short, with {} bytes in all.",
@@ -123,5 +113,5 @@ pub(super) static WORDS: Words = Words {
             ),
         ],
         Facts::Hold(_) => Vec::new(),
-    },
-};
+    }
+}

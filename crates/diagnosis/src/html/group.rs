@@ -16,7 +16,7 @@ pub(super) fn article(at: usize, group: &Group<'_>) -> io::Result<Article> {
     let mut sections = vec![Section::List {
         title: String::new(),
         is_ordered: false,
-        items: typical.evidence(),
+        items: [typical.evidence(), vec![typical.mechanism().to_owned()]].concat(),
     }];
     sections.extend(advice(group));
     if group.kind.is_stall() {

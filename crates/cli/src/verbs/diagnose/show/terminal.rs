@@ -262,6 +262,7 @@ fn findings(out: &mut String, plan: &Plan, results: &Diagnosis, group: &Group<'_
     for reason in typical.evidence() {
         let _ = writeln!(out, "    - {reason}");
     }
+    let _ = writeln!(out, "    - {}", typical.mechanism());
     if plan.verbose {
         audit::write(out, typical);
     }
