@@ -7,6 +7,7 @@ mod args;
 mod http;
 mod json;
 mod metrics;
+mod repeats;
 mod screen;
 mod seen;
 pub(crate) mod sentence;

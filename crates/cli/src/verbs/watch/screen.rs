@@ -5,10 +5,13 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tinygram_host::process::Process;
 use tinygram_report::Ink;
+use tinygram_watch::finding::Finding;
 use tinygram_watch::summary::Summary;
 
-use super::{Watch, table};
+use super::repeats::Habit;
+use super::{Watch, sentence, table};
 use crate::amount::in_words;
 use crate::columns::{BOLD, PLAIN, cut};
 use crate::exit::Failure;
@@ -27,7 +30,8 @@ pub(super) fn leave() {
 
 #[derive(Default)]
 pub(super) struct Screen {
-    latest: VecDeque<String>,
+    /// The latest stalls, each habit once: its latest sentence, and how often it came.
+    latest: VecDeque<(Habit, String, u64)>,
     /// Whether something is new since the screen was drawn.
     stale: bool,
     /// The size and the second that were drawn.
@@ -41,11 +45,16 @@ impl Drop for Screen {
 }
 
 impl Screen {
-    pub(super) fn add(&mut self, sentence: String) {
+    pub(super) fn add(&mut self, finding: &Finding, process: &Process) {
+        let habit = Habit::of(finding);
+        let known = self.latest.iter().position(|(known, ..)| *known == habit);
+        let before = known.and_then(|at| self.latest.remove(at));
+        let times = before.map_or(1, |(.., times)| times + 1);
         if self.latest.len() == LATEST {
             self.latest.pop_front();
         }
-        self.latest.push_back(sentence);
+        let sentence = sentence::of(finding, process);
+        self.latest.push_back((habit, sentence, times));
         self.stale = true;
     }
 
@@ -137,8 +146,11 @@ impl Screen {
     /// Returns the latest sentences in at most `room` lines, the newest last.
     fn latest(&self, width: usize, room: usize) -> Vec<String> {
         let mut shown: Vec<String> = Vec::new();
-        for sentence in self.latest.iter().rev() {
-            let sentence = broken(sentence, width);
+        for (_, sentence, times) in self.latest.iter().rev() {
+            let sentence = match times {
+                1 => broken(sentence, width),
+                times => broken(&format!("{sentence}; {times} times so far"), width),
+            };
             if shown.len() + sentence.lines().count() > room {
                 break;
             }
@@ -159,17 +171,15 @@ const CLEAR_LINE: &str = "\x1b[K";
 const CLEAR_BELOW: &str = "\x1b[J";
 
 #[cfg(test)]
-mod tests {
-    use tinygram_host::process::Process;
+pub(super) mod tests {
     use tinygram_stalls::{Cost, Kind, Side, Tier};
     use tinygram_watch::event::{Connection, Reason, Release, Timer, Writer};
-    use tinygram_watch::finding::{Facts, Finding, Part};
+    use tinygram_watch::finding::{Facts, Part};
 
-    use super::super::sentence;
     use super::*;
 
     /// A stall of `pid`, which serves port 8080.
-    fn stall(pid: u32) -> (Finding, Process) {
+    pub(in super::super) fn stall(pid: u32) -> (Finding, Process) {
         let connection = Connection {
             cookie: pid.into(),
             netns: 1,
@@ -225,7 +235,7 @@ mod tests {
         for pid in 1..=60 {
             let (finding, process) = stall(pid);
             summary.add(&finding, &process);
-            screen.add(sentence::of(&finding, &process));
+            screen.add(&finding, &process);
         }
         for size in [(80, 24), (200, 30), (120, 50), (60, 10)] {
             let lines = screen.lines("tinygram watch, 8 s: asking", &summary, size, Ink::Plain);
@@ -252,5 +262,18 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_habit_has_one_sentence_with_a_count() {
+        let mut screen = Screen::default();
+        for pid in [1, 2, 1, 1] {
+            let (finding, process) = stall(pid);
+            screen.add(&finding, &process);
+        }
+        let shown = screen.latest(200, 10);
+        assert_eq!(shown.len(), 2, "{shown:#?}");
+        assert!(shown[0].contains("name[2]") && !shown[0].contains("so far"));
+        assert!(shown[1].contains("name[1]") && shown[1].ends_with("; 3 times so far"));
     }
 }

@@ -7,6 +7,7 @@ use tinygram_host::process::Process;
 use tinygram_stalls::{Obstacle, Tier};
 use tinygram_watch::finding::Finding;
 
+use super::repeats::Repeats;
 use super::screen::Screen;
 use super::{Args, Watch, json, screen, sentence, table};
 use crate::amount::in_words;
@@ -18,6 +19,7 @@ pub(super) struct Show {
     manner: Manner,
     screen: Screen,
     glosses: Glosses,
+    repeats: Repeats,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,7 +28,7 @@ enum Manner {
     Json,
     /// The table at the top with the latest sentences beneath it, redrawn.
     Screen,
-    /// Sentences, and the table at the end.
+    /// A sentence for each habit, how often it came again, and the table at the end.
     Lines,
     /// The table at the end.
     Summary,
@@ -44,6 +46,7 @@ impl Show {
             manner,
             screen: Screen::default(),
             glosses: Glosses::default(),
+            repeats: Repeats::default(),
         }
     }
 
@@ -60,14 +63,16 @@ impl Show {
                 let line = format!("{}\n", json::finding(finding, process));
                 terminal::print(line.as_bytes())?;
             }
-            Manner::Lines if finding.tier > Tier::Possible => {
+            Manner::Lines
+                if finding.tier > Tier::Possible && self.repeats.is_first(finding, process) =>
+            {
                 let sentence = sentence::of(finding, process);
                 let glosses = self.glosses.new_in(&sentence).into_iter();
                 let lines = glosses.fold(sentence, |lines, gloss| format!("{lines}\n  {gloss}"));
                 terminal::print_text(&format!("{lines}\n"))?;
             }
             Manner::Screen if finding.tier > Tier::Possible => {
-                self.screen.add(sentence::of(finding, process));
+                self.screen.add(finding, process);
             }
             _ => {}
         }
@@ -77,6 +82,7 @@ impl Show {
     pub(super) fn breathe(&mut self, watch: &Watch, watched: Duration) -> Result<(), Failure> {
         match self.manner {
             Manner::Screen => self.screen.draw(watch, watched),
+            Manner::Lines => print(&self.repeats.lines(watched)),
             _ => Ok(()),
         }
     }
@@ -98,6 +104,7 @@ impl Show {
             return Ok(());
         }
         screen::leave();
+        print(&self.repeats.rest())?;
         let unmet = watch.watched.unmet();
         for target in &unmet {
             terminal::remark(&format!(
@@ -149,4 +156,12 @@ impl Show {
         }
         Ok(())
     }
+}
+
+/// Prints lines.
+fn print(lines: &[String]) -> Result<(), Failure> {
+    for line in lines {
+        terminal::print_text(&format!("{line}\n"))?;
+    }
+    Ok(())
 }
