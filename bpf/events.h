@@ -167,7 +167,8 @@ struct late_ack {
 	u32 late_us;   /* from the last read to the acknowledgment */
 	u32 length;
 	u32 before;    /* octets read since the last write before that */
-	u32 answered;
+	u16 answered;
+	u16 bound_ms;  /* no timer of this receiver delays an acknowledgment for longer; 0: not known */
 	char comm[16];
 };
 
@@ -180,6 +181,7 @@ struct late {
 	u32 before;
 	u32 min_rtt_us;
 	u32 mss;
+	u32 bound_ms;
 };
 
 /* A receiver's timer of delayed acknowledgments has expired. */

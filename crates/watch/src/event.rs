@@ -232,6 +232,9 @@ pub struct LateAck {
     pub before: u32,
     /// Whether the program answered what it read.
     pub answered: bool,
+    /// The longest that this receiver's timer delays an acknowledgment: the socket's own bound or the route's, whichever is
+    /// less, in nanoseconds; `None` if the kernel does not say, as in older recordings.
+    pub bound_ns: Option<i64>,
 }
 
 /// See [`Event::DelayedAck`].

@@ -12,7 +12,8 @@ use std::net::SocketAddr;
 use tinygram_stalls::buffer;
 use tinygram_stalls::flood::Counts;
 use tinygram_stalls::thresholds::{
-    LEAST_ANSWERS_IN, MOST_SEGMENTS_BEFORE, REACTION_NS, SAME_EVENT_NS, TIMER_SEEN_LATE_NS,
+    EARLIER_BY_PERCENT, LEAST_ANSWERS_IN, LONGEST_DELAY_NS, MOST_SEGMENTS_BEFORE, REACTION_NS,
+    SAME_EVENT_NS, TICK_NS, TICKS_LATE, TIMER_SEEN_LATE_NS,
 };
 use tinygram_stalls::{Cost, Kind, Tier};
 
@@ -356,10 +357,14 @@ impl Talk {
     fn late(&mut self, late: &LateAck, mut found: impl FnMut(Finding)) -> bool {
         let path_ns = late.connection.min_rtt_ns.unwrap_or(0);
         let gap_ns = late.read_ns - late.ack_ns;
-        let close = (path_ns * 7 / 10..=path_ns * 13 / 10 + REACTION_NS).contains(&gap_ns);
+        let off_ns = path_ns * EARLIER_BY_PERCENT / 100;
+        let close = (path_ns - off_ns..=path_ns + off_ns + REACTION_NS).contains(&gap_ns);
         let mss = late.connection.mss.max(1);
         // If much data is unacknowledged, other acknowledgments keep the sender going.
-        let kept = close && late.answered && late.before <= MOST_SEGMENTS_BEFORE * mss;
+        let kept = close
+            && late.answered
+            && late.before <= MOST_SEGMENTS_BEFORE * mss
+            && is_by_a_timer(late);
         match kept {
             true => self.late_answered += 1,
             false => self.late_not += 1,
@@ -376,6 +381,13 @@ impl Talk {
         }
         true
     }
+}
+
+/// Returns whether a receiver's timer can have delayed an acknowledgment for so long. Behind a longer wait the program
+/// read late, and acknowledged by reading. Where the socket's own bound is not known, any that the standard allows may be.
+fn is_by_a_timer(late: &LateAck) -> bool {
+    let bound_ns = late.bound_ns.unwrap_or(LONGEST_DELAY_NS);
+    late.late_ns <= bound_ns + TICKS_LATE * TICK_NS + REACTION_NS
 }
 
 fn late_finding(late: &LateAck, mss: u32) -> Finding {

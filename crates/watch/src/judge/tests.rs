@@ -247,3 +247,38 @@ fn a_timer_that_expired_over_unread_data_tells_of_a_late_reader() {
     let at_ns = local_hold().start_ns + 11 * MS;
     assert_eq!(timer_with(local_hold(), true, &[at_ns], 512), Timer::DidNot);
 }
+
+/// Judges so many acknowledgments of a receiver that were all late by this; returns how many are told.
+fn late_acks(late_ns: i64, bound_ns: Option<i64>) -> usize {
+    let one = hold(Reason::Nagle, Release::Ack, 0);
+    let mut judge = Judge::default();
+    let mut told = 0;
+    for n in 0..3 {
+        let ack_ns = one.start_ns + n * 1_000 * MS;
+        let late = LateAck {
+            connection: one.connection,
+            reader: one.writer.clone(),
+            ack_ns,
+            read_ns: ack_ns + MS / 5,
+            late_ns,
+            length: 200,
+            before: 100,
+            answered: true,
+            bound_ns,
+        };
+        judge.take(Event::LateAck(late), |_| told += 1);
+    }
+    told
+}
+
+/// A program that reads late acknowledges late, too. No timer of its socket can have waited for so long.
+#[test]
+fn an_acknowledgment_later_than_the_sockets_own_timer_was_not_delayed_by_it() {
+    assert_eq!(late_acks(44 * MS, Some(200 * MS)), 3);
+    assert_eq!(late_acks(44 * MS, Some(8 * MS)), 0);
+    // A tick or two later than the bound, and a busy host.
+    assert_eq!(late_acks(20 * MS, Some(8 * MS)), 3);
+    // Not known: any that the standard allows.
+    assert_eq!(late_acks(400 * MS, None), 3);
+    assert_eq!(late_acks(600 * MS, None), 0);
+}

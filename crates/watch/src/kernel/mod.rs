@@ -113,6 +113,7 @@ impl Source {
             .override_global("least_hold_ns", &nanoseconds(options.least_hold), true)
             .override_global("least_late_ack_ns", &nanoseconds(least_late_ack()), true)
             .override_global("least_late_ack_jiffies", &jiffies(least_late_ack()), true)
+            .override_global("tick_us", &tick_us(), true)
             .override_global("delack_timer", &delack_timer, true)
             .override_global("socket_waiter", &socket_waiter, true)
             .override_global("most_stacks", &options.stacks, true)
@@ -358,6 +359,11 @@ fn least_late_ack() -> Duration {
 
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Returns the length of a tick of the kernel's coarse clock, in microseconds.
+fn tick_us() -> u32 {
+    u32::try_from(tick().as_micros()).unwrap_or(u32::MAX)
 }
 
 /// Returns how many ticks of the kernel's coarse clock are at least as long as `time`.

@@ -91,7 +91,8 @@ struct LateAckRecord {
     late_us: u32,
     length: u32,
     before: u32,
-    answered: u32,
+    answered: u16,
+    bound_ms: u16,
     comm: [u8; 16],
 }
 
@@ -297,6 +298,7 @@ pub(super) fn decode(record: &[u8], epoch_ns: i64) -> Option<Event> {
                 length: r.length,
                 before: r.before,
                 answered: r.answered != 0,
+                bound_ns: (r.bound_ms != 0).then_some(i64::from(r.bound_ms) * 1_000_000),
             })
         }
         7 => {
