@@ -2,15 +2,13 @@
 
 use serde_json::{Value, json};
 use tinygram_naglemark::{Score, Yardstick};
-use tinygram_sim::observer::Nobody;
 
 use super::setting::Setting;
 
 /// Runs the trial and returns its transfers and its score.
 pub(super) fn answer(setting: &Setting) -> Result<Value, String> {
-    let (hosts, plan, trial) = setting.meant()?;
-    let ran = hosts.watched(&trial, Nobody);
-    let (taken, _) = ran.map_err(|error| error.to_string())?;
+    let (mut hosts, plan, trial) = setting.meant()?;
+    let taken = hosts.ran(&trial).map_err(|error| error.to_string())?;
     let conditions = hosts.conditions();
     let yardstick = Yardstick::new(&conditions, plan.multiplier);
     let score = Score::of(&yardstick, [&taken]);
