@@ -11,6 +11,9 @@
 //! contains those of `tinygram-coalesce`, so this works alike in a checkout and from packages, for
 //! `cargo run`, `test`, `install` and `package`.
 
+#[path = "build/page.rs"]
+mod page;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -42,20 +45,19 @@ fn main() {
     }
 }
 
-/// Copies the page that `TINYGRAM_PAGE` names; without one, the command carries an empty page, and says so.
+/// Hands the page that `TINYGRAM_PAGE` names to the command; without one, the command carries an empty page, and says so.
 fn carry_page(out: &Path) {
     println!("cargo::rerun-if-env-changed=TINYGRAM_PAGE");
-    let carried = out.join("tinygram.html");
-    let Some(named) = env::var_os("TINYGRAM_PAGE").filter(|it| !it.is_empty()) else {
-        fs::write(&carried, []).expect("OUT_DIR can be written");
-        return;
-    };
+    let named = env::var_os("TINYGRAM_PAGE");
     // Relative to the checkout, as whoever runs cargo there means it.
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let page = here.join("../..").join(named);
-    println!("cargo::rerun-if-changed={}", page.display());
-    fs::copy(&page, &carried)
-        .unwrap_or_else(|error| panic!("TINYGRAM_PAGE: copying {}: {error}", page.display()));
+    let checkout = here.join("../..");
+    if let Some(named) = named.as_ref().filter(|it| !it.is_empty()) {
+        println!("cargo::rerun-if-changed={}", checkout.join(named).display());
+    }
+    let page = page::to_carry(named.as_deref(), &checkout, env!("CARGO_PKG_VERSION"))
+        .unwrap_or_else(|reason| panic!("TINYGRAM_PAGE: {reason}"));
+    fs::write(out.join("tinygram.html"), page).expect("OUT_DIR can be written");
 }
 
 /// The crates that the library is built on; they depend on none themselves.

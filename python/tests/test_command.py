@@ -83,3 +83,12 @@ def test_ctrl_c_ends_it_at_once_and_leaves_nothing_half_written(tmp_path):
     child.communicate(timeout=20)
     assert child.returncode == 130
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_comes_with_a_wheel_that_was_built_with_it():
+    done = command("page", "-")
+    if named := os.environ.get("TINYGRAM_PAGE"):
+        assert (done.returncode, done.stdout) == (0, (ROOT / named).read_bytes()), done.stderr
+    else:
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"carries no page" in done.stderr

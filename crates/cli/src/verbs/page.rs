@@ -27,8 +27,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
 fn written(page: &[u8], file: &Path) -> Result<Done, Failure> {
     if page.is_empty() {
         return Err(Failure::Input(
-            "this build carries no page (to build one that does: page/build, and then \
-             TINYGRAM_PAGE=page/tinygram.html cargo build)"
+            "this build carries no page (in a checkout, page/build --program dist builds one that does)"
                 .into(),
         ));
     }
