@@ -33,10 +33,27 @@ function canRead(given) {
   }
 }
 
+const BLOCK = 16 << 20; // octets: a browser needs as long for a block of 1 MiB as for one of 5
+const block = { file: -1, at: 0, octets: new Uint8Array(0) };
+const nowhere = new MessageChannel();
+nowhere.port2.close();
+
+/** The octets of a file from a place on, as far as its last block reaches. */
+function blockAt(file, at) {
+  if (files[file] instanceof ArrayBuffer) return sliceOf(files[file], at, BLOCK);
+  const isInside = block.file === file && at >= block.at && at < block.at + block.octets.length;
+  if (isInside) return block.octets.subarray(at - block.at);
+  // What is sent nowhere is freed at once. Left to be collected, the blocks of a large file would fill the memory.
+  if (block.octets.length > 0) nowhere.port1.postMessage(0, [block.octets.buffer]);
+  Object.assign(block, { file: -1, octets: new Uint8Array(0) });
+  Object.assign(block, { octets: sliceOf(files[file], at, BLOCK), file, at });
+  return block.octets;
+}
+
 const host = {
   read(file, at, into, length) {
     try {
-      const slice = sliceOf(files[file], at, length);
+      const slice = blockAt(file, at).subarray(0, length);
       memory(into, slice.length).set(slice);
       readTo = { file, at: at + slice.length };
       return slice.length;
@@ -100,13 +117,13 @@ const STEP_MS = 40;
 const TELL_MS = 100;
 
 async function read(total, before) {
-  let frames = 1000;
+  let frames = 200;
   let toldAt = 0;
   for (;;) {
     const began = performance.now();
     const goesOn = module.step(frames);
     const now = performance.now();
-    frames = Math.min(1e6, Math.max(500, Math.round((frames * STEP_MS) / Math.max(now - began, 1))));
+    frames = Math.min(1e6, Math.max(10, Math.round((frames * STEP_MS) / Math.max(now - began, 1))));
     if (!goesOn) return;
     if (now - toldAt >= TELL_MS) {
       toldAt = now;
