@@ -105,7 +105,7 @@ const PLANS = [
     controls: () => [
       { kind: "choice", key: "fast", label: "50 writes of 10 octets", options: [{ value: "slow", text: "one every 10 ms" }, { value: "fast", text: "as fast as it can" }] },
       { kind: "slider", key: "limit", label: "Limit", values: [1, ...Array.from({ length: 50 }, (_, at) => (at + 1) * 10)], said: inOctets },
-      { kind: "slider", key: "tick", label: "Acknowledgment clock", from: 10, to: 390, step: 10, said: (it) => `${it} ms` },
+      { kind: "slider", key: "tick", label: "ACK clock", from: 10, to: 390, step: 10, said: (it) => `${it} ms` },
       { kind: "slider", key: "phase", label: "First tick", from: 0, to: 200, step: 1, said: (it) => `after ${it} ms` },
     ],
     pair: { asks: limited, sums: sumOfLimit, names: ["With the limit", "TCP_NODELAY (limit 1)"] },

@@ -5,8 +5,11 @@ const SVG = "http://www.w3.org/2000/svg";
 const PADDING = { top: 34, bottom: 26 };
 const BAR = 7; // half the width of a bar
 const LABEL_HEIGHT = 13; // an arrow's label needs this much room below the one before
-const LABEL_WIDTH = 46;
-const MANY = 24; // arrows; with more, only data is labelled, and writes have no words
+const LETTER_HEIGHT = 9;
+const LETTER_WIDTH = 6.6;
+// Where an arrow's label may stand: a share of its way, and pixels below the line there.
+const PLACES = [0.34, 0.5, 0.2, 0.66, 0.8].map((share) => [share, -4]).concat([0.34, 0.5, 0.66].map((share) => [share, 13]));
+const MANY = 24; // writes; with more, they have no words
 const WORDS_HEIGHT = 30; // of a bar that has room for words beside it
 
 function svg(tag, attributes = {}, ...children) {
@@ -110,29 +113,46 @@ class Conversation {
   }
 
   arrows() {
-    return this.run.frames.flatMap((frame) => {
-      const { from, left, arrived, len, is_again } = frame;
-      const [x1, x2] = [this.xs[from], this.xs[1 - from]];
-      const y1 = this.y(left);
-      const isUnderWay = arrived === null;
-      const isLost = isUnderWay && this.isLost(frame);
-      const y2 = isUnderWay ? Math.min(y1 + 26, PADDING.top + this.scale.height) : this.y(arrived);
-      const end = isUnderWay ? x1 + (x2 - x1) * 0.6 : x2 + (x2 > x1 ? -2 : 2);
+    const lines = this.run.frames.map((frame) => this.lineOf(frame));
+    if (!this.run.is_part) this.labels.push({ x: this.xs[0], y: this.y(this.run.ended) + 18, half: 32 });
+    return lines.map((line) => {
+      const { frame, x1, y1, x2, y2, isUnderWay } = line;
+      const { len, is_again } = frame;
       const kind = `arrow ${len > 0 ? "data" : "bare"}${isUnderWay ? " lost" : ""}${is_again ? " again" : ""}`;
-      const group = svg("g", { class: kind }, svg("line", { x1, y1, x2: end, y2 }));
-      if (isLost) group.append(cross(end, y2));
-      else if (!isUnderWay) group.append(head(x1, y1, end, y2));
-      if (len === 0 && this.run.frames.length > MANY) return [group];
-      const share = len > 0 ? 0.34 : 0.5;
-      const [x, y] = [x1 + (x2 - x1) * share, y1 + (y2 - y1) * share - 4];
-      const room = this.run.frames.length > MANY ? 2 * LABEL_HEIGHT : LABEL_HEIGHT;
-      const isFree = this.labels.every((it) => Math.abs(it.y - y) >= room || Math.abs(it.x - x) > LABEL_WIDTH);
-      if (isFree) {
-        this.labels.push({ x, y });
-        group.append(svg("text", { x, y }, labelOf(frame)));
+      const group = svg("g", { class: kind }, svg("line", { x1, y1, x2, y2 }));
+      if (isUnderWay && this.isLost(frame)) group.append(cross(x2, y2));
+      else if (!isUnderWay) group.append(head(x1, y1, x2, y2));
+      const label = labelOf(frame);
+      const place = this.placeFor(label, line, lines);
+      if (place) {
+        this.labels.push(place);
+        group.append(svg("text", { x: place.x, y: place.y }, label));
       }
-      return [group];
+      return group;
     });
+  }
+
+  /** The line of a segment; what has not arrived ends on its way. */
+  lineOf(frame) {
+    const { from, left, arrived } = frame;
+    const [x1, far] = [this.xs[from], this.xs[1 - from]];
+    const y1 = this.y(left);
+    if (arrived !== null) return { frame, x1, y1, x2: far + (far > x1 ? -2 : 2), y2: this.y(arrived), isUnderWay: false };
+    return { frame, x1, y1, x2: x1 + (far - x1) * 0.6, y2: Math.min(y1 + 26, PADDING.top + this.scale.height), isUnderWay: true };
+  }
+
+  /** A place beside a line where its label meets no other line and no other label; null if there is none. */
+  placeFor(label, line, lines) {
+    const half = (label.length * LETTER_WIDTH) / 2;
+    for (const [share, beside] of PLACES) {
+      const [x, y] = [line.x1 + (line.x2 - line.x1) * share, line.y1 + (line.y2 - line.y1) * share + beside];
+      // Clear of both hosts' lines and the bars on them.
+      if (x - half < this.xs[0] + BAR + 4 || x + half > this.xs[1] - BAR - 4) continue;
+      const isMet = (it) => Math.abs(it.y - y) < LABEL_HEIGHT && Math.abs(it.x - x) < half + it.half + 4;
+      const isCrossed = (it) => it !== line && crosses(it, x - half, x + half, y - LETTER_HEIGHT, y + 2);
+      if (!this.labels.some(isMet) && !lines.some(isCrossed)) return { x, y, half };
+    }
+    return null;
   }
 
   /** Whether a segment that never arrived was overtaken, and is not only under way at the end. */
@@ -174,6 +194,15 @@ class Conversation {
     const course = is_part ? `in ${inTime(ended)} of a longer run` : `done after ${inTime(elapsed_ns ?? ended)}`;
     return `${ends[0]} and ${ends[1]}: ${plural(data.length, "segment")} with data, ${course}.${waits}`;
   }
+}
+
+/** Whether a line passes through a box. */
+function crosses({ x1, y1, x2, y2 }, left, right, top, bottom) {
+  const [from, to] = x1 < x2 ? [x1, x2] : [x2, x1];
+  if (to < left || from > right || x1 === x2) return false;
+  const at = (x) => y1 + ((y2 - y1) * (Math.min(to, Math.max(from, x)) - x1)) / (x2 - x1);
+  const [one, other] = [at(left), at(right)];
+  return Math.max(one, other) > top && Math.min(one, other) < bottom;
 }
 
 /** The head of an arrow, as a triangle in its direction. */

@@ -16,12 +16,13 @@ class Pair {
   build() {
     this.sides = [0, 1].map((side) => {
       const select = this.choose ? this.options(side) : element("p", { class: "side-name" });
+      const meaning = element("p", { class: "meaning" });
       const box = element("div", { class: "ladder-box" });
       const result = element("p", { class: "result" });
       const now = element("p", { class: "now" });
       const part = element("section", { class: `side side-${side}`, "aria-label": side ? "Second" : "First" },
-        this.choose ? element("label", { class: "who" }, element("span", {}, this.label), select) : select, box, result, now);
-      return { part, select, box, result, now, conversation: new Conversation(box) };
+        this.choose ? element("label", { class: "who" }, element("span", {}, this.label), select) : select, meaning, box, result, now);
+      return { part, select, meaning, box, result, now, conversation: new Conversation(box) };
     });
     this.scrub = element("input", { type: "range", min: "0", max: "1000", value: "1000", "aria-label": "Time in the picture" });
     this.scrub.addEventListener("input", () => this.go(Number(this.scrub.value) / 1000));
@@ -55,7 +56,11 @@ class Pair {
   /** Asks again what differs from what was asked last. */
   ask() {
     [0, 1].forEach((side) => {
-      if (this.choose) this.sides[side].select.value = this.choose.value(side);
+      const { select, meaning } = this.sides[side];
+      if (this.choose) {
+        select.value = this.choose.value(side);
+        [meaning.textContent] = (select.selectedOptions[0]?.title ?? "").split(";");
+      }
       const question = this.asks(side);
       const key = JSON.stringify(question);
       if (this.sides[side].key === key) return;

@@ -100,7 +100,7 @@ class Progress {
 }
 
 function sumOfDeadlock(run) {
-  const paper = run.published_mbit_per_s === null ? "" : ` (paper ${run.published_mbit_per_s})`;
+  const paper = run.published_mbit_per_s === null ? "" : element("span", {}, ` (paper ${run.published_mbit_per_s})`);
   const waits = run.waited > 0.2 ? [dot(), `nothing moves for ${Math.round(run.waited * 100)} % of the time`] : [];
   return [strong(`${run.mbit_per_s.toFixed(2)} Mbit/s`), paper, ...waits];
 }

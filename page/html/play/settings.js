@@ -78,7 +78,7 @@ function everything(lists, values) {
     { kind: "choice", key: "medium", label: "Medium", options: lists.media.map(({ name }) => ({ value: name, text: name })) },
     { kind: "choice", key: "ack", label: "Receiver acknowledges",
       options: [{ value: "", text: "as the hosts do" }, ...lists.ack_policies.map(({ name }) => ({ value: name, text: name }))] },
-    { kind: "slider", key: "timer", label: "Acknowledgment clock", values: [0, ...TIMERS_MS], said: (it) => (it ? `${it} ms` : "the hosts'") },
+    { kind: "slider", key: "timer", label: "ACK clock", values: [0, ...TIMERS_MS], said: (it) => (it ? `${it} ms` : "the hosts'") },
     { kind: "choice", key: "model", label: "Hosts", options: [{ value: "fitted", text: "as measured" }, { value: "literal", text: "as the text says" }] },
     ...common.slice(2),
   ];

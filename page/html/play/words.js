@@ -7,7 +7,7 @@ const plural = (value, noun) => `${grouped(value)} ${noun}${value === 1 ? "" : "
 function inTime(ns) {
   const ms = ns / NS_PER_MS;
   if (ms >= 10_000) return `${(ms / 1000).toFixed(1)} s`;
-  if (ms >= 100) return `${ms.toFixed(0)} ms`;
+  if (ms >= 100) return `${grouped(ms)} ms`;
   if (ms >= 10) return `${ms.toFixed(1)} ms`;
   return ms >= 1 ? `${ms.toFixed(2)} ms` : `${grouped(ns / 1000)} \u00b5s`;
 }
