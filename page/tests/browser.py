@@ -1,14 +1,12 @@
-"""Tests of the page in Chromium: what a person does with captures, and what cannot leave."""
+"""Tests of the page in Chromium: what a person does with captures."""
 
 import base64
 import gzip
-import http.server
 import json
 import re
-import threading
 import time
 
-from ways import CORPUS, HOSTILE, captures, damaged, linked, same
+from ways import CORPUS, captures, damaged, linked, same
 
 DROP = """
 (async (files) => {
@@ -215,95 +213,6 @@ def page_says_of_damage_what_the_command_line_says(it):
     return f"{len(made)} damaged captures"
 
 
-def page_takes_hostile_names_as_names(it):
-    octets = (CORPUS / "wwr-client.pcap").read_bytes()
-    it.tab.open()
-    for name in HOSTILE:
-        seen = it.tab.drop([(name, octets)])
-        assert seen["name"] == name and seen["title"] == f"{name} - tinygram", seen["title"]
-        assert seen["elements"] == 0, (name, seen["elements"])
-        assert "hacked'</script>" not in seen["page"] and "<img src=x" not in seen["page"], name
-        saved_as, _ = it.tab.saved("json")
-        assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*\.json", saved_as), saved_as
-        it.tab.again()
-        seen = it.tab.drop([(name, b"no capture")])
-        assert seen["notices"][0].startswith(name), seen["notices"]
-        assert seen["elements"] == 0, name
-        it.tab.again()
-    it.tab.browser.evaluate("new Promise((done) => setTimeout(done, 300))")
-    assert it.tab.browser.evaluate("document.title") == "tinygram"
-    assert it.tab.requests() == [] and it.tab.complaints() == [], it.tab.complaints()
-    return f"{len(HOSTILE)} names"
-
-
-def page_cannot_send(it):
-    """Each way out is tried from inside the page and from its worker; a server would hear of it."""
-    heard = []
-
-    class Ear(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            heard.append(self.path)
-            self.send_response(204)
-            self.end_headers()
-
-        do_POST = do_GET
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ear)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}"
-    ways = f"""
-    (async () => {{
-      const url = {json.dumps(url)};
-      await fetch(url + "/fetch", {{ mode: "no-cors" }}).catch(() => 0);
-      try {{ navigator.sendBeacon(url + "/beacon", "x"); }} catch {{}}
-      try {{ new WebSocket(url.replace("http", "ws") + "/socket"); }} catch {{}}
-      try {{ new EventSource(url + "/events"); }} catch {{}}
-      const image = new Image();
-      image.src = url + "/image";
-      for (const [tag, of] of [["script", "src"], ["iframe", "src"], ["video", "src"], ["object", "data"], ["embed", "src"]]) {{
-        const made = document.createElement(tag);
-        made[of] = `${{url}}/${{tag}}`;
-        document.body.append(made);
-      }}
-      const link = document.createElement("link");
-      link.rel = "stylesheet";
-      link.href = url + "/style";
-      document.head.append(link);
-      const form = document.createElement("form");
-      form.action = url + "/form";
-      form.method = "post";
-      form.target = "_blank";
-      document.body.append(form);
-      form.submit();
-      const source = `fetch("${{url}}/worker", {{ mode: "no-cors" }}).catch(() => 0)`;
-      new Worker(URL.createObjectURL(new Blob([source], {{ type: "text/javascript" }})));
-      await new Promise((done) => setTimeout(done, 1000));
-    }})()"""
-    it.tab.watch_all(False)
-    # That the ways are ways is shown by a page without a policy.
-    bare = it.folder / "bare.html"
-    bare.write_text("<!doctype html><title>bare</title><body>")
-    it.tab.browser.ask("Page.navigate", url=bare.as_uri())
-    it.tab.until("document.readyState === 'complete'")
-    it.tab.browser.evaluate(ways)
-    wanted = {"/fetch", "/image", "/script", "/worker", "/beacon"}
-    end = time.monotonic() + 30  # on a busy machine
-    while not wanted <= set(heard) and time.monotonic() < end:
-        time.sleep(0.1)
-    open_ways = sorted(set(heard))
-    assert wanted <= set(open_ways), open_ways
-    heard.clear()
-    it.tab.open()
-    it.tab.browser.evaluate(ways)
-    it.tab.watch_all(True)
-    server.shutdown()
-    assert heard == [], heard
-    return f"{len(open_ways)} ways out, all shut"
-
-
 def page_stops_at_the_button(it):
     whole = (CORPUS / "flood-nodelay.pcap").read_bytes()
     path = it.folder / "long.pcap"
@@ -323,38 +232,6 @@ def page_stops_at_the_button(it):
     _, octets = it.tab.saved("json")
     assert json.loads(octets)["summary"]["frames"] == frames
     return f"stopped after {frames} frames"
-
-
-def page_fits_every_window(it):
-    """Nothing is wider than the window, and everything can be reached by the keyboard and has a name."""
-    for width in [360, 400, 768, 1280, 2560]:
-        it.tab.browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
-        for state in ["empty", "report", "#play", "#sender"]:
-            it.tab.open(state if state.startswith("#") else "")
-            if state == "#play":
-                it.tab.browser.evaluate("scrollTo(0, document.querySelector('#chapter-lengths').offsetTop)")
-                it.tab.until("document.querySelectorAll('#chapter-lengths svg.conversation .future').length === 2", 120)
-            if state == "report":
-                it.tab.browser.evaluate("document.querySelector('#sample').click()")
-                it.tab.judged()
-            beyond = it.tab.browser.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            assert beyond <= 0, (width, state, beyond)
-            nameless = it.tab.browser.evaluate(
-                "[...document.querySelectorAll('button, a, iframe, input, select, canvas')].filter((it) => it.checkVisibility() && "
-                "!it.closest('[aria-hidden]') && !it.ariaHidden && "
-                "!(it.textContent.trim() || it.title || it.ariaLabel || it.closest('label'))).map((it) => it.outerHTML)")
-            assert nameless == [], nameless
-    it.tab.browser.ask("Emulation.clearDeviceMetricsOverride")
-
-
-def page_links_only_to_its_own_views(it):
-    """A link that leads nowhere would show the first view again, as if nothing was clicked."""
-    chapter = "document.getElementById(to.replace('#play/', 'chapter-'))"
-    it.tab.open()
-    astray = it.tab.browser.evaluate(
-        "[...document.querySelectorAll('a[href]')].map((it) => it.getAttribute('href'))"
-        f".filter((to) => !(to.startsWith('#') && (document.getElementById(to.slice(1)) || {chapter})))")
-    assert astray == [], astray
 
 
 def page_is_small(it):

@@ -2,12 +2,12 @@
 
 import base64
 import json
-import os
 import re
 import shutil
 import subprocess
 
-from ways import CORPUS, captures, damaged, linked, same
+import traffic
+from ways import CORPUS, captures, damaged, linked, same, zstd
 
 def module_writes_what_the_command_line_writes(it):
     """JSON, CSV and the annotated copy of every capture, octet for octet."""
@@ -120,20 +120,25 @@ def module_needs_little_memory_for_a_bomb(it):
     return "; ".join(said)
 
 
+def module_keeps_no_more_than_a_window_of_zstd(it):
+    """A few kilobytes become 130 MB of a repeated octet, in a frame whose window has 64 MiB."""
+    whole = (CORPUS / "wwr-client.pcap").read_bytes()
+    repeated = (131072 << 3 | 2).to_bytes(3, "little") + b"\0"
+    bomb = it.folder / "window.pcap.zst"
+    octets = bytearray(zstd(whole, 16) + repeated * 1000)
+    octets[6] &= 0xFE  # the first block is not the last
+    octets[-4] |= 1
+    bomb.write_bytes(octets)
+    [page] = it.module.answers([{"names": [bomb.name], "paths": [str(bomb)], "ask": ["json"], "frames": 1000000}])
+    assert page["frames"] > 8_000_000 and page["unread"] == page["remarks"] == [], (page["frames"], page["unread"], page["remarks"])
+    assert page["memory"] < 300e6, page["memory"]
+    return f"{len(octets) // 1000} kB, {page['frames']} frames, {page['memory'] / 1e6:.0f} MB of memory"
+
+
 def module_reads_a_sparse_file_beyond_4_gib(it):
     """Offsets have 64 bits although the module's addresses have 32."""
-    whole = (CORPUS / "wwr-client.pcap").read_bytes()
-    record = whole[24:32] + (1 << 19).to_bytes(4, "little") * 2
     path = it.folder / "sparse.pcap"
-    count = 5 * 2**30 // (1 << 19)
-    with open(path, "wb") as out:
-        # The frames are holes of the file system: only their headers are written.
-        out.write(whole)
-        for _ in range(count):
-            out.write(record)
-            out.seek(1 << 19, os.SEEK_CUR)
-        out.truncate(out.tell())
-    if path.stat().st_blocks * 512 > 500e6:
+    if not traffic.write_sparse(path, CORPUS / "wwr-client.pcap", 5 << 30):
         path.unlink()
         return "not tried: this file system keeps no holes"
     [page] = it.module.answers([{"names": ["sparse.pcap"], "paths": [str(path)], "ask": ["json"]}])

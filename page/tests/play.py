@@ -5,6 +5,8 @@ import random
 import re
 import subprocess
 
+from looks import PALE
+
 SETTINGS = 200
 SEED = 36
 LINE = re.compile(
@@ -219,5 +221,7 @@ def page_plays_the_game(it):
     assert by_name["who knows the future"][1:] == (1.0, 0.0), by_name  # both bounds
     assert by_name["TCP_NODELAY"][2] == 0.0 and by_name["TCP_NODELAY"][1] > 1, by_name
     assert by_name["Nagle"][2] > 1, by_name
+    pale = it.tab.browser.evaluate(PALE)
+    assert pale == [], pale
     assert it.tab.complaints() == [], it.tab.complaints()
     return str(by_name)

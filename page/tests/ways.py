@@ -15,14 +15,6 @@ PAGE = pathlib.Path(__file__).resolve().parent.parent
 PROJECT = PAGE.parent
 CORPUS = PROJECT / "corpus"
 SHARED = PROJECT.parent / "shared/captures"
-HOSTILE = [
-    "</script><script>document.title='hacked'</script>.pcap",
-    "<img src=x onerror=\"document.title='hacked'\">.pcap",
-    "javascript:document.title='hacked'",
-    "\"><svg onload=document.title='hacked'>.pcap",
-    "=HYPERLINK(\"http:..evil\").pcap",
-    "\u202efdp.pcap",
-]
 
 
 def check_pages():
@@ -54,10 +46,17 @@ def damaged(folder):
         "cut.pcap.gz": gzip.compress(whole, mtime=0)[:-300],
         "broken.pcap.gz": gzip.compress(whole, mtime=0)[:200] + b"\0" * 200,
         "snoop.pcap": b"snoop\0\0\0" + bytes(40),
+        "window-of-2-tebioctets.pcap.zst": zstd(whole, 31),
+        "window-of-64-mebioctets.pcap.zst": zstd(whole, 16),
     }
     for name, octets in made.items():
         (folder / name).write_bytes(octets)
     return [(name, folder / name) for name in made]
+
+
+def zstd(octets, exponent):
+    """A frame of zstd that is not packed, and asks for a window of 2^(10 + exponent) octets (RFC 8878, 3.1.1.1.2)."""
+    return b"\x28\xb5\x2f\xfd\x00" + bytes([exponent << 3]) + (len(octets) << 3 | 1).to_bytes(3, "little") + octets
 
 
 class CommandLine:
