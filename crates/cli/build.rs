@@ -2,7 +2,7 @@
 //! `tinygram page` writes.
 //!
 //! The page is WebAssembly, for which most toolchains have no target. So it is built before, by `page/build`, and
-//! only a build that is told of it by `TINYGRAM_PAGE` contains it; packages are built so.
+//! only a build that is told of it by `TINYGRAM_PAGE` contains it.
 //!
 //! The same sources are also a plain dependency of the command (it shares the settings and the
 //! statistics page). There the hooks must not have the C library's names, because the command must
