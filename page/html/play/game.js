@@ -4,8 +4,8 @@ const SEEN_MS = 170; // of the network, from the left edge of the track to now
 const NOW_AT = 0.72; // of the track's width
 const RIVALS = [
   { name: "Nagle", sender: { rule: "nagle" }, mark: "hollow" }, { name: "Minshall", sender: { rule: "minshall" }, mark: "crosses" },
-  { name: "DLDET", sender: { rule: "dldet" }, mark: "triangles" }, { name: "TCP_NODELAY", sender: { rule: "off" }, mark: "squares" },
-  { name: "who knows the future", sender: "foresight", mark: "rings" },
+  { name: "DLDET", sender: { rule: "dldet" }, mark: "triangles" }, { name: "TCP_NODELAY", sender: { rule: "off" }, mark: "dots" },
+  { name: "who knows the future", sender: "foresight", mark: "hollow" },
 ];
 const GAME_MSS = 1460;
 
@@ -97,7 +97,7 @@ class Game {
     this.parts.send.disabled = true;
     this.parts.start.hidden = false;
     this.parts.start.textContent = "Again";
-    const players = [{ name: "you", sender: { presses: this.presses }, mark: "dots" }, ...RIVALS];
+    const players = [{ name: "you", sender: { presses: this.presses }, mark: "rings" }, ...RIVALS];
     const runs = await Promise.all(players.map(({ sender }) => workers.ask({ ask: "game", messages: this.messages, sender })));
     this.show(players.map((player, at) => ({ ...player, ...placeOfRun(runs[at]) })));
   }
