@@ -21,11 +21,13 @@ mod memory;
 mod pace;
 mod purse;
 mod rules;
+mod trial;
 mod wait;
 
 pub use memory::{Decision, Habit, Memory, Write};
 pub use pace::Pace;
 pub use rules::{Policy, Rules};
+pub use trial::{Next, Spent, Trial, Turn, Verdict};
 pub use wait::{
     AfterRead, BeforeRead, BeforeWait, Found, Held, Read, Wait, after_read, before_read,
     before_wait,
