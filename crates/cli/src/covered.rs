@@ -41,6 +41,10 @@ pub(crate) struct State {
     pub(crate) writes_merged: u64,
     pub(crate) watchdog_rescues: u64,
     pub(crate) went_over_to_nodelay: u64,
+    /// Services (ports) whose writes pass, because holding was measured to be worse.
+    pub(crate) services_over_to_nodelay: u64,
+    /// Writes that passed for this reason, or in a trial.
+    pub(crate) writes_passed_by_trial: u64,
 }
 
 impl Covered {
@@ -95,6 +99,8 @@ impl Covered {
             writes_merged: shown.merged,
             watchdog_rescues: shown.rescued,
             went_over_to_nodelay: shown.went_over,
+            services_over_to_nodelay: 0,
+            writes_passed_by_trial: 0,
         }))
     }
 
@@ -117,6 +123,8 @@ impl Covered {
             writes_merged: get(&live.merged),
             watchdog_rescues: get(&live.rescued),
             went_over_to_nodelay: get(&live.went_over),
+            services_over_to_nodelay: get(&live.services_over).count_ones().into(),
+            writes_passed_by_trial: get(&live.passed),
         }))
     }
 

@@ -304,8 +304,8 @@ const WORSE: i8 = 8;
 const NO_WORSE: i8 = -2;
 /// A trial ends without a new verdict after this many pairs.
 const MOST_PAIRS: u8 = 48;
-/// Answers before the first trial: a program that answers less often is not tried.
-const FIRST_ANSWERS: u32 = 256;
+/// Answers before the first trial: what a short run does is not worth a trial.
+const FIRST_ANSWERS: u32 = 2_048;
 /// The most answers of a trial's first spell, which is as between the trials.
 const MOST_ANSWERS: u32 = 1 << 16;
 /// A spell ends without a result after this many times the answers of the one before.

@@ -18,16 +18,26 @@ pub(crate) fn now_ns() -> u64 {
     let known = CLOCK.load(Relaxed);
     let address = if known.is_null() { find() } else { known };
     if address == no_clock as *mut c_void {
-        ask_the_kernel(&mut now);
+        ask_the_kernel(libc::CLOCK_MONOTONIC, &mut now);
     } else {
         // SAFETY: the function of that name in the kernel's object has that type.
         let clock = unsafe { std::mem::transmute::<*mut c_void, Clock>(address) };
         // SAFETY: writes into a local.
         if unsafe { clock(libc::CLOCK_MONOTONIC, &raw mut now) } != 0 {
-            ask_the_kernel(&mut now);
+            ask_the_kernel(libc::CLOCK_MONOTONIC, &mut now);
         }
     }
     (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64).max(1)
+}
+
+/// Returns the processor time of this process in nanoseconds: a system call.
+pub(crate) fn cpu_ns() -> u64 {
+    let mut spent = timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    ask_the_kernel(libc::CLOCK_PROCESS_CPUTIME_ID, &mut spent);
+    spent.tv_sec as u64 * 1_000_000_000 + spent.tv_nsec as u64
 }
 
 /// Returns this many nanoseconds as the kernel takes them.
@@ -57,13 +67,13 @@ fn find() -> *mut c_void {
     address
 }
 
-fn ask_the_kernel(now: &mut timespec) {
+fn ask_the_kernel(clock: c_int, now: &mut timespec) {
     // SAFETY: the call writes one `timespec`; like every system call it changes rcx and r11.
     unsafe {
         std::arch::asm!(
             "syscall",
             inlateout("rax") libc::SYS_clock_gettime => _,
-            in("rdi") c_long::from(libc::CLOCK_MONOTONIC),
+            in("rdi") c_long::from(clock),
             in("rsi") std::ptr::from_mut(now),
             lateout("rcx") _,
             lateout("r11") _,
@@ -127,7 +137,7 @@ mod tests {
             tv_sec: 0,
             tv_nsec: 0,
         };
-        ask_the_kernel(&mut asked);
+        ask_the_kernel(libc::CLOCK_MONOTONIC, &mut asked);
         let between = asked.tv_sec as u64 * 1_000_000_000 + asked.tv_nsec as u64;
         let after = now_ns();
         assert!(before <= between && between <= after);

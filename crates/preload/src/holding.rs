@@ -30,6 +30,9 @@ pub(crate) struct Holding {
     pub(crate) stalled_ns: AtomicU64,
     /// Under `observe`: whether its thread slept and the program waited for the peer meanwhile.
     pub(crate) awaited: AtomicU64,
+    /// While the socket's service is tried: when its last request was read, the lowest bit set once
+    /// it was answered; 0 if none was.
+    pub(crate) asked: AtomicU64,
     /// The data segments that the socket had sent when it was booked, for the statistics.
     pub(crate) segments_before: AtomicU32,
     /// The thread whose list contains the socket.
@@ -137,6 +140,7 @@ impl Holding {
         self.interval.store(0, Relaxed);
         self.stalled_ns.store(0, Relaxed);
         self.awaited.store(0, Relaxed);
+        self.asked.store(0, Relaxed);
         self.forget_trace();
     }
 

@@ -27,6 +27,7 @@ fn enter_write(orders: &Orders, identity: Identity, write: Wrote) {
     row.held.fetch_add(u64::from(write.held), Relaxed);
     row.merged.fetch_add(u64::from(write.joined), Relaxed);
     row.unwatched.fetch_add(u64::from(write.unwatched), Relaxed);
+    row.measured.fetch_add(u64::from(write.measured), Relaxed);
     // Under Nagle's algorithm it would have waited until the first write was acknowledged.
     let would_wait = write.second && !identity.has(Identity::PROGRAM_NODELAY);
     row.in_several.fetch_add(u64::from(would_wait), Relaxed);
@@ -40,6 +41,7 @@ pub(crate) fn refused(orders: &Orders, identity: Identity, write: Wrote) {
         row.held.fetch_sub(u64::from(write.held), Relaxed);
         row.merged.fetch_sub(u64::from(write.joined), Relaxed);
         row.unwatched.fetch_sub(u64::from(write.unwatched), Relaxed);
+        row.measured.fetch_sub(u64::from(write.measured), Relaxed);
         let would_wait = write.second && !identity.has(Identity::PROGRAM_NODELAY);
         row.in_several.fetch_sub(u64::from(would_wait), Relaxed);
     }

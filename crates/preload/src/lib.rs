@@ -54,6 +54,7 @@ mod kernel;
 mod ledger;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod load;
+mod measure;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 mod next;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]

@@ -25,10 +25,15 @@ pub struct Live {
     pub rescued: AtomicU64,
     /// Connections that switched to `NODELAY`, because they were rescued too often.
     pub went_over: AtomicU64,
+    /// Writes that were to be held and passed, because holding was measured to be worse, or was
+    /// being measured.
+    pub passed: AtomicU64,
+    /// The services, a bit each, whose writes pass because holding was measured to be worse.
+    pub services_over: AtomicU64,
 }
 
 /// `tinygram` and the number of this layout, which changes with it.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"tnygram1");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"tnygram2");
 /// The name under which the library exports it.
 pub const SYMBOL: &str = "tinygram_live";
 /// The offset of the policy's byte in a [`Live`].
@@ -50,6 +55,8 @@ impl Live {
             merged: AtomicU64::new(0),
             rescued: AtomicU64::new(0),
             went_over: AtomicU64::new(0),
+            passed: AtomicU64::new(0),
+            services_over: AtomicU64::new(0),
         }
     }
 

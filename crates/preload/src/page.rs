@@ -77,6 +77,9 @@ pub struct Row {
     /// Writes that were to be held but passed, because the watchdog rested and was not worth
     /// waking.
     pub unwatched: AtomicU64,
+    /// Writes that were to be held but passed, because holding was measured to be worse, or was
+    /// being measured.
+    pub measured: AtomicU64,
     /// Data segments sent, without retransmissions (`tcpi_data_segs_out` minus
     /// `tcpi_total_retrans`).
     pub segments: AtomicU64,

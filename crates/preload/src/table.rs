@@ -107,6 +107,12 @@ impl Identity {
         Self(self.0 & !Self::HABIT | number << Self::HABIT_SHIFT)
     }
 
+    /// Returns the number of the service's [`Habit`], below [`HABITS_KEPT`].
+    #[inline(always)]
+    pub(crate) fn habit_number(self) -> usize {
+        ((self.0 & Self::HABIT) >> Self::HABIT_SHIFT) as usize
+    }
+
     /// Returns all of `bits` at once, for one comparison on the fast path.
     #[inline(always)]
     pub(crate) fn masked(self, bits: u64) -> u64 {
@@ -344,10 +350,9 @@ pub(crate) fn teach(identity: Identity, lesson: impl FnOnce(Habit) -> Habit) {
 
 #[inline(always)]
 fn habit_cell(identity: Identity) -> Option<&'static AtomicU32> {
-    let number = (identity.0 & Identity::HABIT) >> Identity::HABIT_SHIFT;
     let habits = HABITS.load(Relaxed);
     // SAFETY: a mapping that is never unmapped, with a cell for every number.
-    (!habits.is_null()).then(|| unsafe { &*habits.add(number as usize) })
+    (!habits.is_null()).then(|| unsafe { &*habits.add(identity.habit_number()) })
 }
 
 /// Adds `fd` to the watchdog's list. Its `since_ns` must have been set by a locked instruction
@@ -423,8 +428,8 @@ fn borrowed() -> bool {
 }
 
 /// The number of services' habits that are kept apart; a power of two.
-const HABITS_KEPT: u64 = 64;
-/// The number of descriptors in a part of the tables: 74 KB.
+pub(crate) const HABITS_KEPT: u64 = 64;
+/// The number of descriptors in a part of the tables: 82 KB.
 const PART: usize = 1024;
 /// Four times the kernel's own default ceiling for `RLIMIT_NOFILE`. Calls on a higher descriptor
 /// pass through.

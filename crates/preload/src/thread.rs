@@ -59,6 +59,9 @@ pub(crate) struct Wrote {
     /// Whether it was to be held, but the watchdog rests and is not worth waking (or there is
     /// none).
     pub(crate) unwatched: bool,
+    /// Whether it was to be held, but its service is held no more, or not in the present spell of a
+    /// trial.
+    pub(crate) measured: bool,
 }
 
 /// The thread's last write on a TCP socket, and what was known about the socket before.
@@ -180,11 +183,13 @@ impl Thread {
             joined,
             second,
             unwatched,
+            measured,
         } = last.wrote;
         let flags = u32::from(held)
             | u32::from(joined) << 1
             | u32::from(second) << 2
-            | u32::from(unwatched) << 3;
+            | u32::from(unwatched) << 3
+            | u32::from(measured) << 4;
         self.last_fd.store(fd, Relaxed);
         self.last_flags.store(flags, Relaxed);
         self.last_len.store(len as u64, Relaxed);
@@ -202,6 +207,7 @@ impl Thread {
                 joined: flags & 2 != 0,
                 second: flags & 4 != 0,
                 unwatched: flags & 8 != 0,
+                measured: flags & 16 != 0,
             },
             memory: self.last_memory.load(Relaxed),
             interval: self.last_interval.load(Relaxed),

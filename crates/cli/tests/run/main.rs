@@ -17,6 +17,7 @@ mod reach;
 mod sink;
 mod sites;
 mod starts;
+mod trial;
 
 use std::process::Command;
 use std::time::Duration;

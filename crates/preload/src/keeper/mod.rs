@@ -28,7 +28,7 @@ use crate::settings::Settings;
 use crate::table;
 use crate::thread::{self, Thread};
 use crate::traces::Traces;
-use crate::{clock, errno, flush, observe, watchdog};
+use crate::{clock, errno, flush, measure, observe, watchdog};
 
 /// Starts: from now on descriptors are tracked. Called once, before `main`.
 pub(crate) fn begin(
@@ -47,6 +47,7 @@ pub(crate) fn begin(
         watchdog::reserve();
         thread::reserve(at_thread_end);
         table::reserve();
+        measure::reserve();
     }
 }
 

@@ -9,7 +9,7 @@ use crate::orders::orders;
 use crate::page::Cause;
 use crate::table::{self, Identity, Kind};
 use crate::thread::{self, Thread};
-use crate::{clock, errno, observe, sockets, watchdog};
+use crate::{clock, errno, measure, observe, sockets, watchdog};
 use tinygram_coalesce::{AfterRead, BeforeRead, BeforeWait, Found, Held, Policy, Read, Wait};
 
 /// Is called before a call that may wait. Returns true if the caller must first ask with timeout 0,
@@ -105,6 +105,9 @@ pub(crate) fn incoming(fd: c_int, flags: c_int) -> Incoming {
         observe::before_read(fd);
         return Incoming::Report;
     }
+    if measure::is_measured(identity) {
+        return Incoming::Report;
+    }
     Incoming::Go
 }
 
@@ -157,6 +160,7 @@ pub(crate) fn found(fd: c_int, result: ssize_t) {
     if result >= 0 {
         observe::found(fd, result == 0);
     }
+    measure::asked(fd, result);
     let thread = thread::this();
     if thread.is_clean() {
         // Either this was a wait, in a program that does not block; or the read found an answer,

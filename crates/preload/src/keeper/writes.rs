@@ -11,7 +11,7 @@ use crate::orders::{Orders, orders};
 use crate::page::Cause;
 use crate::table::{self, Identity, Kind};
 use crate::thread::{LastWrite, Thread, Wrote};
-use crate::{clock, kernel, ledger, observe, sockets, thread, watchdog};
+use crate::{clock, kernel, ledger, measure, observe, sockets, thread, watchdog};
 use tinygram_coalesce::{Decision, Memory, Policy, Write};
 
 /// What to do with a write.
@@ -170,6 +170,7 @@ fn enter(
             joined: false,
             second: false,
             unwatched: false,
+            measured: false,
         };
         ledger::wrote(orders, identity, wrote);
         thread.note(
@@ -207,8 +208,10 @@ fn enter(
     if len > 0 {
         decision = memory.on_write(&orders.rules(), write);
     }
-    let unwatched = decision == Decision::Hold && !may_be_held(orders, &memory, write);
-    if unwatched {
+    let measured = decision == Decision::Hold && passes_by_trial(orders, identity, write);
+    let unwatched =
+        decision == Decision::Hold && !measured && !may_be_held(orders, &memory, write);
+    if measured || unwatched {
         memory.passes_after_all();
         decision = Decision::Pass;
     }
@@ -221,12 +224,14 @@ fn enter(
     table::teach(identity, |habit| habit.after_write(&memory, write));
     holding.memory.store(memory.pack(), Relaxed);
     holding.interval.store(interval, Relaxed);
+    measure::answers(identity, holding);
     let wrote = Wrote {
         len,
         held: decision == Decision::Hold,
         joined: dirty,
         second: memory.is_second(),
         unwatched,
+        measured,
     };
     ledger::wrote(orders, identity, wrote);
     let last = LastWrite {
@@ -236,6 +241,15 @@ fn enter(
     };
     thread.note(fd, last);
     Entry { decision, dirty }
+}
+
+/// Returns whether a write that is to be held passes, by its service's trial. Who asks for the fewest
+/// segments whatever they cost (`--eager`) gets no trials.
+#[inline(always)]
+fn passes_by_trial(orders: &Orders, identity: Identity, write: Write) -> bool {
+    orders.policy() == Policy::FlushOnBlock
+        && !orders.rules().eager
+        && measure::passes(identity, !write.same_interval)
 }
 
 /// Returns whether there is a watchdog to bound the hold, or one worth waking.

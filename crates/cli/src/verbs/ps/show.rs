@@ -106,6 +106,13 @@ pub(super) fn run(covered: Option<&State>) -> String {
     if state.went_over_to_nodelay > 0 {
         let _ = write!(text, ", {} over to NODELAY", state.went_over_to_nodelay);
     }
+    match state.services_over_to_nodelay {
+        0 => {}
+        1 => text += ", 1 service over to NODELAY: holding was worse",
+        count => {
+            let _ = write!(text, ", {count} services over to NODELAY: holding was worse");
+        }
+    }
     text
 }
 
@@ -193,6 +200,8 @@ mod tests {
             writes_merged: 0,
             watchdog_rescues,
             went_over_to_nodelay,
+            services_over_to_nodelay: 0,
+            writes_passed_by_trial: 0,
         }))
     }
 
@@ -205,6 +214,19 @@ mod tests {
         assert_eq!(
             told(12, 2, 1),
             "flush-on-block held 12, rescued 2, 1 over to NODELAY"
+        );
+        let over = State {
+            policy: "flush-on-block",
+            writes_held: 12,
+            writes_merged: 12,
+            watchdog_rescues: 0,
+            went_over_to_nodelay: 0,
+            services_over_to_nodelay: 1,
+            writes_passed_by_trial: 300,
+        };
+        assert_eq!(
+            run(Some(&over)),
+            "flush-on-block held 12, 1 service over to NODELAY: holding was worse"
         );
     }
 }

@@ -196,6 +196,8 @@ fn peer(row: &layout::Peer) -> Peer {
         writes_held: get(&sums.held),
         writes_merged: get(&sums.merged),
         writes_unwatched: get(&sums.unwatched),
+        // The rule inside a Go or static program makes no trials.
+        writes_passed_by_trial: 0,
         segments_sent: get(&row.segments),
         flushes: flushes.into_iter().collect(),
         longest_hold_us: get(&sums.longest_hold_ns) as f64 / 1e3,

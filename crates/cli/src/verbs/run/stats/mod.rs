@@ -115,6 +115,7 @@ impl Counted {
                 writes_held: get(&row.held),
                 writes_merged: get(&row.merged),
                 writes_unwatched: get(&row.unwatched),
+                writes_passed_by_trial: get(&row.measured),
                 segments_sent: get(&row.segments),
                 flushes: Cause::ALL
                     .iter()
@@ -210,6 +211,9 @@ pub(super) struct Peer {
     /// Writes that were to be held but passed, because the watchdog rested and was not worth
     /// waking.
     pub(super) writes_unwatched: u64,
+    /// Writes that were to be held but passed, because holding was measured to be worse, or was
+    /// being measured.
+    pub(super) writes_passed_by_trial: u64,
     pub(super) segments_sent: u64,
     pub(super) flushes: BTreeMap<&'static str, u64>,
     pub(super) longest_hold_us: f64,
@@ -374,6 +378,7 @@ impl Peer {
         self.writes_held += other.writes_held;
         self.writes_merged += other.writes_merged;
         self.writes_unwatched += other.writes_unwatched;
+        self.writes_passed_by_trial += other.writes_passed_by_trial;
         self.segments_sent += other.segments_sent;
         for (cause, count) in &other.flushes {
             *self.flushes.entry(cause).or_default() += count;

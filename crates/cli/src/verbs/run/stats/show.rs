@@ -150,6 +150,13 @@ fn in_words(settings: &Settings<'_>, counts: &Counts) -> Vec<String> {
             if over == 1 { "1 connection went".to_owned() } else { format!("{over} times a connection went") }
         ));
     }
+    let passed = sum(|peer| peer.writes_passed_by_trial);
+    if passed > 0 {
+        lines.push(format!(
+            "{} passed because holding was measured to be worse, or while it was measured",
+            counted(passed, "write")
+        ));
+    }
     lines
 }
 
