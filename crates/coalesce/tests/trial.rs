@@ -65,7 +65,9 @@ impl<F: FnMut(&mut Chance, bool) -> Cost> Service<F> {
         Self {
             cost,
             chance: Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
-            peers: (0..peers as u64).map(|peer| [1 + peer * 1_000, 0]).collect(),
+            peers: (0..peers as u64)
+                .map(|peer| [1 + peer * 1_000, 0])
+                .collect(),
             trial: Trial::default(),
             next: Trial::FIRST,
             answers: 0,
@@ -265,7 +267,9 @@ fn a_trial_whose_peers_leave_ends() {
     }
     let next = service.next;
     assert!(next.answers <= 4_096, "{next:?}");
-    let _ = service.trial.on_due(next.answers, service.peers[0][0], Spent::default());
+    let _ = service
+        .trial
+        .on_due(next.answers, service.peers[0][0], Spent::default());
     assert!(!service.trial.is_running() && service.trial.holds());
 }
 

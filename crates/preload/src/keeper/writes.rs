@@ -209,8 +209,7 @@ fn enter(
         decision = memory.on_write(&orders.rules(), write);
     }
     let measured = decision == Decision::Hold && passes_by_trial(orders, identity, write);
-    let unwatched =
-        decision == Decision::Hold && !measured && !may_be_held(orders, &memory, write);
+    let unwatched = decision == Decision::Hold && !measured && !may_be_held(orders, &memory, write);
     if measured || unwatched {
         memory.passes_after_all();
         decision = Decision::Pass;

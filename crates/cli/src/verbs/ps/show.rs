@@ -110,7 +110,10 @@ pub(super) fn run(covered: Option<&State>) -> String {
         0 => {}
         1 => text += ", 1 service over to NODELAY: holding was worse",
         count => {
-            let _ = write!(text, ", {count} services over to NODELAY: holding was worse");
+            let _ = write!(
+                text,
+                ", {count} services over to NODELAY: holding was worse"
+            );
         }
     }
     text
