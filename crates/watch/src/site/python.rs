@@ -186,15 +186,15 @@ impl Interpreters {
             .map(|word| u64::from_ne_bytes(word.try_into().expect("eight")));
         let words: Vec<u64> = words.collect();
         let read = |address: u64| maps::read_u64(pid, address).filter(|value| *value != 0);
-        let mut frame = read(thread.state + u64::from(thread.current));
+        let mut frame = read(beyond(thread.state, thread.current.into()));
         if let Some(indirect) = thread.indirect {
-            frame = frame.and_then(|frame| read(frame + u64::from(indirect)));
+            frame = frame.and_then(|frame| read(beyond(frame, indirect.into())));
         }
         let mut frames = Vec::new();
         for _ in 0..MOST_FRAMES {
             let Some(at) = frame else { break };
-            let code = read(at + u64::from(thread.code));
-            frame = read(at + u64::from(thread.previous));
+            let code = read(beyond(at, thread.code.into()));
+            frame = read(beyond(at, thread.previous.into()));
             let code = code.and_then(|code| Code::read(pid, code, interpreter.layout));
             // The interpreter's C function has the frame and a place in the function's code on its stack. A function that
             // was called since may have the same frame, but has other code.
@@ -274,7 +274,7 @@ impl Interpreter {
             if let Some(symbol) = symbol {
                 // The first mapping of a file contains the file's beginning.
                 let moved = match file.kind() {
-                    object::ObjectKind::Dynamic => map.address.0 - map.offset,
+                    object::ObjectKind::Dynamic => map.address.0.wrapping_sub(map.offset),
                     _ => 0,
                 };
                 return Some(Self {
@@ -290,11 +290,15 @@ impl Interpreter {
         let layout = self.layout;
         let numbers = thread_numbers(pid);
         let mut threads = Vec::new();
-        let first = maps::read_u64(pid, self.runtime + layout.interpreters_head)
-            .and_then(|main| maps::read_u64(pid, main + layout.threads_head));
+        let first = maps::read_u64(pid, beyond(self.runtime, layout.interpreters_head))
+            .and_then(|main| maps::read_u64(pid, beyond(main, layout.threads_head)));
         let mut state = first.unwrap_or(0);
-        while state != 0 && threads.len() < MOST_THREADS {
-            let own = maps::read_u64(pid, state + layout.thread_native_id).unwrap_or(0);
+        // A list that changes meanwhile may lead back into itself.
+        for _ in 0..MOST_THREADS {
+            if state == 0 {
+                break;
+            }
+            let own = maps::read_u64(pid, beyond(state, layout.thread_native_id)).unwrap_or(0);
             if let Some(thread) = numbers.get(&own) {
                 threads.push(Thread {
                     thread: *thread,
@@ -306,7 +310,7 @@ impl Interpreter {
                     instruction: layout.frame_instruction,
                 });
             }
-            state = maps::read_u64(pid, state + layout.thread_next).unwrap_or(0);
+            state = maps::read_u64(pid, beyond(state, layout.thread_next)).unwrap_or(0);
         }
         threads
     }
@@ -349,14 +353,19 @@ fn layout(name: &str) -> Option<&'static Layout> {
 
 impl Code {
     fn read(pid: u32, address: u64, layout: &Layout) -> Option<Self> {
-        let pointer = |offset| maps::read_u64(pid, address + offset);
+        let pointer = |offset| maps::read_u64(pid, beyond(address, offset));
         let mut first_line = [0; 4];
-        maps::read(pid, address + layout.code_first_line, &mut first_line).then_some(())?;
+        maps::read(
+            pid,
+            beyond(address, layout.code_first_line),
+            &mut first_line,
+        )
+        .then_some(())?;
         let lines = pointer(layout.code_line_table)?;
-        let length = maps::read_u64(pid, lines + BYTES_LENGTH)?;
+        let length = maps::read_u64(pid, beyond(lines, BYTES_LENGTH))?;
         let length = usize::try_from(length).ok().filter(|n| *n <= MOST_OCTETS)?;
         let mut table = vec![0; length];
-        maps::read(pid, lines + BYTES_HEAD, &mut table).then_some(())?;
+        maps::read(pid, beyond(lines, BYTES_HEAD), &mut table).then_some(())?;
         let file = string(pid, pointer(layout.code_filename)?, layout)?;
         // The code that the interpreter runs when it is entered from C is not a function of the
         // program.
@@ -368,14 +377,14 @@ impl Code {
             file,
             first_line: u32::from_ne_bytes(first_line),
             lines: table,
-            instructions: address + layout.code_instructions,
+            instructions: beyond(address, layout.code_instructions),
         })
     }
 
     /// Returns whether an address is one of the function's instructions.
     fn contains(&self, address: u64) -> bool {
         let units: u64 = units_of(&self.lines);
-        (self.instructions..self.instructions + 2 * units).contains(&address)
+        (self.instructions..beyond(self.instructions, 2 * units)).contains(&address)
     }
 
     /// Returns the line of the instruction at an address.
@@ -385,17 +394,24 @@ impl Code {
     }
 }
 
+/// Returns the address `offset` octets beyond `address`. The program runs on while its memory is read, so an address may be
+/// anything that now stands where a pointer was: a hash that was not computed yet is -1. Nothing can be read at the last
+/// address.
+fn beyond(address: u64, offset: u64) -> u64 {
+    address.saturating_add(offset)
+}
+
 /// Returns a string object's text.
 fn string(pid: u32, address: u64, layout: &Layout) -> Option<String> {
-    let length = maps::read_u64(pid, address + STRING_LENGTH)?;
+    let length = maps::read_u64(pid, beyond(address, STRING_LENGTH))?;
     let length = usize::try_from(length).ok().filter(|n| *n <= MOST_OCTETS)?;
     let mut state = [0; 4];
-    maps::read(pid, address + STRING_STATE, &mut state).then_some(())?;
+    maps::read(pid, beyond(address, STRING_STATE), &mut state).then_some(())?;
     let state = u32::from_ne_bytes(state);
     let (width, ascii) = (state >> 2 & 7, state >> 6 & 1 == 1);
     let head = layout.string_heads[usize::from(!ascii)];
     let mut octets = vec![0; length * width as usize];
-    maps::read(pid, address + head, &mut octets).then_some(())?;
+    maps::read(pid, beyond(address, head), &mut octets).then_some(())?;
     Some(match width {
         1 => octets.iter().map(|octet| char::from(*octet)).collect(),
         2 => {
@@ -448,14 +464,14 @@ fn line_of(table: &[u8], first_line: u32, unit: u64) -> u32 {
         match head >> 3 & 15 {
             15 => has_line = false,
             14 => {
-                line += signed();
+                line = line.saturating_add(signed());
                 for _ in 0..3 {
                     number();
                 }
             }
-            13 => line += signed(),
+            13 => line = line.saturating_add(signed()),
             code @ 10..=12 => {
-                line += i64::from(code) - 10;
+                line = line.saturating_add(i64::from(code) - 10);
                 at += 2;
             }
             _ => at += 1,
@@ -530,6 +546,42 @@ mod tests {
         for table in [&[0xff_u8; 9][..], &[0xf0, 0x7f, 0x7f], &[]] {
             assert!(line_of(table, 7, 1 << 40) < 1 << 30);
         }
+    }
+
+    /// A thread goes on while its frames are read, so each word may be anything: most of all a pointer to something else, and
+    /// the -1 of a hash that was not computed yet.
+    #[test]
+    fn memory_that_changed_meanwhile_ends_in_no_frame_or_a_wrong_one() {
+        let mut seed = 7_u64;
+        let mut drawn = move |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % below
+        };
+        let mut words = vec![0_u64; 2048];
+        let pid = std::process::id();
+        let at = |words: &[u64], index: u64| words.as_ptr() as u64 + 8 * index;
+        for _ in 0..30 {
+            for index in 0..words.len() {
+                words[index] = match drawn(6) {
+                    0 => u64::MAX - drawn(64),
+                    1 => drawn(200),
+                    2 => u64::from_ne_bytes([drawn(256) as u8 | 0x60; 8]),
+                    _ => at(&words, drawn(1024)),
+                };
+            }
+            for layout in &LAYOUTS {
+                let interpreter = Interpreter {
+                    runtime: at(&words, drawn(512)),
+                    layout,
+                };
+                assert!(interpreter.threads(pid).len() <= MOST_THREADS);
+                if let Some(code) = Code::read(pid, at(&words, drawn(1024)), layout) {
+                    code.contains(drawn(1 << 40));
+                    code.line_at(u64::MAX);
+                }
+            }
+        }
+        assert!(Code::read(pid, u64::MAX, &LAYOUTS[0]).is_none());
     }
 
     #[test]
