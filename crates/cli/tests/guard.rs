@@ -228,6 +228,25 @@ fn both_ways_to_look_name_the_same_line() {
     }
 }
 
+/// The interpreter's frames are copied only once it is known where they are, so the line of the first stall is not known.
+#[test]
+fn a_habit_is_one_line_although_its_first_stall_has_no_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("asks.py");
+    std::fs::write(&script, SHORT_TIMER).unwrap();
+    let mut guard = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    guard.args(["guard", "--source", "kernel", "--", "python3"]);
+    guard.arg(&script).arg("40000");
+    let output = guard.output().expect("tinygram starts");
+    let Some(count) = stalls(&output) else { return };
+    assert!(count > 5, "{count}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let habits = said
+        .lines()
+        .filter(|line| line.contains("(write-write-read)"));
+    assert_eq!(habits.count(), 1, "{said}");
+}
+
 /// What has arrived and is less than the server waits for does not say that the server is late.
 #[test]
 fn a_reader_that_waits_for_more_is_not_late() {

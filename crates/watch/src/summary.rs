@@ -172,8 +172,15 @@ impl Row {
     }
 
     fn add_call(&mut self, call: &Arc<CallSite>, count: u64) {
-        if let Some((_, known)) = self.calls.iter_mut().find(|(known, _)| known == call) {
-            *known += count;
+        let same = |known: &CallSite| match (known.line, call.line) {
+            (Some(_), None) | (None, Some(_)) => known.is_at(call),
+            _ => known == &**call,
+        };
+        if let Some((known, times)) = self.calls.iter_mut().find(|(known, _)| same(known)) {
+            *times += count;
+            if known.line.is_none() {
+                *known = Arc::clone(call);
+            }
         } else if self.calls.len() < MOST_CALLS {
             self.calls.push((Arc::clone(call), count));
         }

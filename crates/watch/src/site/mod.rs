@@ -103,6 +103,17 @@ impl CallSite {
         })
     }
 
+    /// Returns whether two sites are the same place, as far as both are known: of the first write of a Python thread the
+    /// line is not.
+    #[must_use]
+    pub fn is_at(&self, other: &Self) -> bool {
+        let same_line = match (self.line, other.line) {
+            (Some(one), Some(two)) => one == two,
+            _ => true,
+        };
+        same_line && (&self.function, &self.file) == (&other.function, &other.file)
+    }
+
     /// Returns the site as the end of a sentence: `written by serve (app.py:8)`, `written in Ruby code (libruby-3.1), not
     /// resolved`.
     #[must_use]
@@ -216,6 +227,18 @@ mod tests {
         let site = CallSite::of(vec![frame("write", None, None, true)], None);
         assert_eq!(site.expect("a frame").to_string(), "write");
         assert_eq!(CallSite::of(Vec::new(), None), None);
+    }
+
+    #[test]
+    fn a_site_without_its_line_is_at_every_line_of_its_function() {
+        let at = |function, line| {
+            let stack = vec![frame(function, Some("/srv/app.py"), line, false)];
+            CallSite::of(stack, None).expect("a frame")
+        };
+        let (first, second) = (at("answer", None), at("answer", Some(8)));
+        assert!(first.is_at(&second) && second.is_at(&first));
+        assert!(!second.is_at(&at("answer", Some(9))));
+        assert!(!first.is_at(&at("ask", None)));
     }
 
     #[test]

@@ -152,7 +152,7 @@ impl Habit {
     /// Returns whether this is the same habit; the line is not known of every write.
     fn is(&self, other: &Self) -> bool {
         let same_call = match (&self.call, &other.call) {
-            (Some(one), Some(two)) => one == two,
+            (Some(one), Some(two)) => one.is_at(two),
             _ => true,
         };
         same_call
@@ -197,7 +197,7 @@ impl Weighed {
             return;
         };
         // The sentence that names the line is said.
-        if known.0.call.is_some() {
+        if precision(known.0.call.as_ref()) >= precision(habit.call.as_ref()) {
             (stall.said, stall.place) = (known.1.said.clone(), known.1.place.clone());
         } else {
             known.0.call = habit.call;
@@ -247,6 +247,11 @@ fn weigh(finding: &Finding) -> Weight {
         true => Weight::Stall,
         false => Weight::Prompt,
     }
+}
+
+/// Returns how precisely a write's place is known: 0 is not at all, 1 is its function, 2 its line.
+fn precision(call: Option<&Arc<CallSite>>) -> u8 {
+    call.map_or(0, |call| 1 + u8::from(call.line.is_some()))
 }
 
 fn place(finding: &Finding) -> Option<(String, u32)> {
