@@ -30,8 +30,8 @@ pub(crate) struct Holding {
     pub(crate) stalled_ns: AtomicU64,
     /// Under `observe`: whether its thread slept and the program waited for the peer meanwhile.
     pub(crate) awaited: AtomicU64,
-    /// While the socket's service is tried: when its last request was read, the lowest bit set once
-    /// it was answered; 0 if none was.
+    /// While the socket's service is tried: when its last request was read, with two notes about its answer in the
+    /// lowest bits (`measure.rs`); 0 if none was.
     pub(crate) asked: AtomicU64,
     /// The data segments that the socket had sent when it was booked, for the statistics.
     pub(crate) segments_before: AtomicU32,

@@ -61,10 +61,10 @@ fn service(identity: Identity) -> Option<&'static Service> {
     (!services.is_null()).then(|| unsafe { &*services.add(identity.habit_number()) })
 }
 
-/// Is called for a write that is to be held. Returns whether it passes instead, because holding was
+/// Is called for a write that will be held. Returns whether it passes instead, because holding was
 /// measured to be worse, or is being measured. `begins` says whether it is the first of its answer.
 #[inline(always)]
-pub(crate) fn passes(identity: Identity, begins: bool) -> bool {
+pub(crate) fn passes(identity: Identity, holding: &Holding, begins: bool) -> bool {
     let Some(service) = service(identity) else {
         return false;
     };
@@ -72,12 +72,36 @@ pub(crate) fn passes(identity: Identity, begins: bool) -> bool {
         service.count_answer();
     }
     let state = service.state.load(Relaxed);
+    if state & RUNS != 0 {
+        note(holding, WEIGHED);
+    }
     show(identity, state & WENT_OVER != 0);
     let passes = state & PASSES != 0;
     if passes {
         live::count(&LIVE.passed);
     }
     passes
+}
+
+/// Is called for a write that would be held if the watchdog were awake. It says nothing about holding, but a trial that
+/// runs must end in time.
+#[inline(always)]
+pub(crate) fn unwatched(identity: Identity, begins: bool) {
+    if begins
+        && is_measured(identity)
+        && let Some(service) = service(identity)
+    {
+        service.count_answer();
+    }
+}
+
+/// Notes something about the answer to the last request, if that is known.
+#[inline(always)]
+fn note(holding: &Holding, what: u64) {
+    let asked = holding.asked.load(Relaxed);
+    if asked != 0 {
+        holding.asked.store(asked | what, Relaxed);
+    }
 }
 
 /// Shows in the process's memory whether the service passes between trials.
@@ -96,14 +120,11 @@ pub(crate) fn is_measured(identity: Identity) -> bool {
     service(identity).is_some_and(|service| service.state.load(Relaxed) & RUNS != 0)
 }
 
-/// Is called before a write on a connection: what is read next is a new request.
+/// Is called after a write on a connection was judged: what is read next is a new request.
 #[inline(always)]
 pub(crate) fn answers(identity: Identity, holding: &Holding) {
     if is_measured(identity) {
-        let asked = holding.asked.load(Relaxed);
-        if asked != 0 {
-            holding.asked.store(asked | ANSWERED, Relaxed);
-        }
+        note(holding, ANSWERED);
     }
 }
 
@@ -125,22 +146,26 @@ fn enter_request(fd: c_int) {
     if is_more || orders.policy() != Policy::FlushOnBlock {
         return;
     }
-    let now_ns = clock::now_ns() & !ANSWERED;
+    let now_ns = clock::now_ns() & !NOTES;
     holding.asked.store(now_ns, Relaxed);
     live::count(&REQUESTS);
     let turn = Turn {
-        since_ns: before & !ANSWERED,
+        since_ns: before & !NOTES,
         now_ns,
     };
-    if let Some(service) = service(table::identity(fd)).filter(|_| before != 0) {
+    let is_weighed = before & WEIGHED != 0;
+    if let Some(service) = service(table::identity(fd)).filter(|_| is_weighed) {
         service.with(now_ns, |trial| {
             trial.on_turn(turn, || service.answers.load(Relaxed), spent)
         });
     }
 }
 
-/// The lowest bit of [`Holding::asked`]: whether the request was answered.
+/// The lowest bits of [`Holding::asked`]: whether the request was answered, and whether a write of the answer was held, or
+/// was not because of the trial. What is not so shows nothing about holding.
 const ANSWERED: u64 = 1;
+const WEIGHED: u64 = 2;
+const NOTES: u64 = ANSWERED | WEIGHED;
 
 /// Returns what this process has spent.
 fn spent() -> Spent {
@@ -241,6 +266,18 @@ mod tests {
         assert_eq!(state(&service), 0);
         service.count_answer();
         assert_eq!(state(&service), RUNS, "its first spell is held");
+    }
+
+    #[test]
+    fn notes_do_not_change_when_the_request_was_read() {
+        let holding = Holding::default();
+        note(&holding, WEIGHED);
+        assert_eq!(holding.asked.load(Relaxed), 0, "no request, no answer");
+        holding.asked.store(4_000, Relaxed);
+        note(&holding, WEIGHED);
+        note(&holding, ANSWERED);
+        let asked = holding.asked.load(Relaxed);
+        assert_eq!((asked & !NOTES, asked & NOTES), (4_000, NOTES));
     }
 
     #[test]

@@ -208,8 +208,13 @@ fn enter(
     if len > 0 {
         decision = memory.on_write(&orders.rules(), write);
     }
-    let measured = decision == Decision::Hold && passes_by_trial(orders, identity, write);
-    let unwatched = decision == Decision::Hold && !measured && !may_be_held(orders, &memory, write);
+    let Fate {
+        unwatched,
+        measured,
+    } = match decision {
+        Decision::Hold => fate(orders, identity, holding, &memory, write),
+        _ => Fate::default(),
+    };
     if measured || unwatched {
         memory.passes_after_all();
         decision = Decision::Pass;
@@ -242,13 +247,39 @@ fn enter(
     Entry { decision, dirty }
 }
 
-/// Returns whether a write that is to be held passes, by its service's trial. Who asks for the fewest
-/// segments whatever they cost (`--eager`) gets no trials.
+/// Why a write that is to be held passes.
+#[derive(Clone, Copy, Default)]
+struct Fate {
+    /// No watchdog watches over it.
+    unwatched: bool,
+    /// Its service's trial says so.
+    measured: bool,
+}
+
+/// Returns what becomes of a write that is to be held. Who asks for the fewest segments whatever they cost (`--eager`)
+/// gets no trials.
 #[inline(always)]
-fn passes_by_trial(orders: &Orders, identity: Identity, write: Write) -> bool {
-    orders.policy() == Policy::FlushOnBlock
-        && !orders.rules().eager
-        && measure::passes(identity, !write.same_interval)
+fn fate(
+    orders: &Orders,
+    identity: Identity,
+    holding: &Holding,
+    memory: &Memory,
+    write: Write,
+) -> Fate {
+    // Only what would be held otherwise shows whether holding is worse.
+    let unwatched = !may_be_held(orders, memory, write);
+    let begins = !write.same_interval;
+    let is_tried = orders.policy() == Policy::FlushOnBlock && !orders.rules().eager;
+    let mut measured = false;
+    if is_tried && unwatched {
+        measure::unwatched(identity, begins);
+    } else if is_tried {
+        measured = measure::passes(identity, holding, begins);
+    }
+    Fate {
+        unwatched,
+        measured,
+    }
 }
 
 /// Returns whether there is a watchdog to bound the hold, or one worth waking.
