@@ -76,6 +76,10 @@ fn a_service_whose_peers_need_the_first_piece_early_goes_over_to_nodelay() {
 
 /// Returns what `ps` says of a server once its service went over, or after 16 s; and how long the first octet of its
 /// answers takes from then on, in the median. A trial may be running then, but most answers are between two.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a real program answers in real time"
+)]
 fn serve_until_tried(program: &Path) -> (String, Duration) {
     let mut server = start(program);
     let mut port = String::new();
@@ -113,6 +117,10 @@ fn start(program: &Path) -> std::process::Child {
 }
 
 /// Asks, thinks, and returns how long the first octet took to come.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a real program answers in real time"
+)]
 fn converse(peer: &mut TcpStream) -> Duration {
     let began = Instant::now();
     peer.write_all(b"?").unwrap();
