@@ -5,11 +5,14 @@
 pub mod clock;
 pub mod follow;
 pub mod hand;
+pub mod knob;
 pub mod lacking;
 pub mod meter;
 pub mod namespace;
 pub mod process;
 mod programs;
+pub mod route;
 pub mod scope;
 pub mod start;
 pub mod target;
+pub mod tunable;
