@@ -45,6 +45,54 @@ struct {
 	TYPE(value, struct change);
 } changes SEC(".maps");
 
+/* The options that a socket's program has set since the hook was attached: a bit each (`bit_of`). */
+struct {
+	NUMBER(type, MAP_TYPE_SK_STORAGE);
+	NUMBER(map_flags, MAP_NO_PREALLOC);
+	TYPE(key, s32);
+	TYPE(value, u32);
+} set_by_program SEC(".maps");
+
+/* The process that walks: what it sets itself is not its program's. */
+struct {
+	NUMBER(type, 2 /* array */);
+	NUMBER(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, u32);
+} walker SEC(".maps");
+
+enum { TCP_DELACK_MAX_US = 46 };
+
+INLINE u32 bit_of(u32 option)
+{
+	switch (option) {
+	case OPTION_NODELAY: return 1;
+	case OPTION_CONGESTION: return 2;
+	case OPTION_NOTSENT_LOWAT: return 4;
+	case TCP_DELACK_MAX_US: /* the program's name for the same variable */
+	case OPTION_DELACK_MAX: return 8;
+	case OPTION_CORK: return 16;
+	}
+	return 0;
+}
+
+/* Returns whether the program has set the option since the hook was attached. */
+INLINE int is_set_by_program(struct tcp_sock *tp, u32 option)
+{
+	u32 *bits = bpf_sk_storage_get(&set_by_program, tp, 0, 0);
+
+	return bits && (*bits & bit_of(option));
+}
+
+/* What its program does from now on counts. */
+INLINE void forget_program(struct tcp_sock *tp, u32 option)
+{
+	u32 *bits = bpf_sk_storage_get(&set_by_program, tp, 0, 0);
+
+	if (bits)
+		*bits &= ~bit_of(option);
+}
+
 /* Returns the number of the descriptor's inode, as /proc/PID/fd shows it. */
 INLINE u64 inode_of(struct sock___hand *sk)
 {
@@ -66,6 +114,7 @@ INLINE int report(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, struct sock_co
 	struct sock___hand *sk = (struct sock___hand *)tp;
 	struct inet_connection_sock___hand *icsk = (struct inet_connection_sock___hand *)tp;
 	struct cgroup *group = sk->sk_cgrp_data.cgroup;
+	u32 *bits;
 
 	record.cookie = bpf_get_socket_cookie(tp);
 	record.inode = inode_of(sk);
@@ -80,6 +129,9 @@ INLINE int report(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, struct sock_co
 	record.state = skc->skc_state;
 	record.nonagle = nonagle_of(tp);
 	record.is_v6 = skc->skc_family == AF_INET6;
+	bits = bpf_sk_storage_get(&set_by_program, tp, 0, 0);
+	if (bits)
+		record.set_by_program = *bits;
 	if (record.is_v6) {
 		bpf_probe_read_kernel(record.local, 16, &skc->skc_v6_rcv_saddr);
 		bpf_probe_read_kernel(record.remote, 16, &skc->skc_v6_daddr);
@@ -99,10 +151,14 @@ INLINE int set(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, u32 option, const
 
 	record.cookie = bpf_get_socket_cookie(tp);
 	read_value(tp, option, &record.before);
-	if (change->only_if && !equal(&record.before, &change->expected)) {
+	if (change->gives_way && is_set_by_program(tp, option)) {
+		record.result = RESULT_GAVE_WAY;
+		record.after = record.before;
+	} else if (change->only_if && !equal(&record.before, &change->expected)) {
 		record.result = RESULT_DIFFERS;
 		record.after = record.before;
 	} else {
+		forget_program(tp, option);
 		error = set_value(tp, option, &change->to, change->argument);
 		read_value(tp, option, &record.after);
 		record.error = error;
@@ -120,10 +176,13 @@ int sweep(struct bpf_iter__tcp *ctx)
 	struct order *order;
 	struct change *change;
 	u32 zero = 0;
+	u32 tgid = bpf_get_current_pid_tgid() >> 32;
 	u64 cookie;
 
-	if (!skc)
+	if (!skc) {
+		bpf_map_update_elem(&walker, &zero, &tgid, 0);
 		return 0;
+	}
 	/* Neither a request nor what is left in TIME-WAIT. */
 	tp = bpf_skc_to_tcp_sock(skc);
 	order = bpf_map_lookup_elem(&orders, &zero);
@@ -136,4 +195,32 @@ int sweep(struct bpf_iter__tcp *ctx)
 	if (!change)
 		return 0;
 	return set(ctx, tp, order->option, change);
+}
+
+/* `struct bpf_sockopt`, which programs know by this layout. */
+struct bpf_sockopt {
+	struct sock *sk;
+	void *value;
+	void *value_end;
+	s32 level;
+	s32 option;
+	s32 length;
+	s32 result;
+};
+
+/* A program sets an option. This only takes a note of it. */
+SEC("cgroup/setsockopt")
+int notice(struct bpf_sockopt *ctx)
+{
+	u32 bit = ctx->level == IPPROTO_TCP ? bit_of(ctx->option) : 0;
+	u32 zero = 0, *bits, *own = bpf_map_lookup_elem(&walker, &zero);
+
+	/* The kernel takes the program's own value, however long it is. */
+	ctx->length = 0;
+	if (!bit || (own && *own == (u32)(bpf_get_current_pid_tgid() >> 32)))
+		return 1;
+	bits = bpf_sk_storage_get(&set_by_program, ctx->sk, 0, STORAGE_CREATE);
+	if (bits)
+		*bits |= bit;
+	return 1;
 }

@@ -7,6 +7,7 @@ enum { NAME_LENGTH = 16 };
 /* The options, by the numbers that `bpf_setsockopt` takes. */
 enum option {
 	OPTION_NODELAY = 1,
+	OPTION_CORK = 3, /* which the kernel takes from a descriptor's owner alone */
 	OPTION_CONGESTION = 13,
 	OPTION_NOTSENT_LOWAT = 25,
 	OPTION_DELACK_MAX = 1003, /* TCP_BPF_DELACK_MAX */
@@ -36,7 +37,8 @@ struct socket_record {
 	u8 state;
 	u8 nonagle;
 	u8 is_v6;
-	u8 unused[5];
+	u8 set_by_program;  /* the options that its program has set: `bit_of` */
+	u8 unused[4];
 };
 
 /* What shall be done to a socket. */
@@ -44,13 +46,15 @@ struct change {
 	union value to;
 	union value expected;  /* where `only_if` is set, another value is left alone */
 	u32 argument;          /* the number that the option takes, if it is not the one that is kept */
-	u32 only_if;
+	u16 only_if;
+	u16 gives_way;         /* where its program has set the option since it was changed first, it is left alone */
 };
 
 enum result {
 	RESULT_CHANGED = 0,
 	RESULT_DIFFERS = 1,  /* from what was expected */
 	RESULT_REFUSED = 2,  /* by the kernel: `error` */
+	RESULT_GAVE_WAY = 3, /* to its program, which has set the option since */
 };
 
 /* What was done to a socket. */

@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod follow;
+mod groups;
 pub mod hand;
 pub mod knob;
 pub mod lacking;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use procfs::process::{FDTarget, all_processes};
 
+use crate::groups::groups_root;
 use crate::hand::{Hand, Socket};
 use crate::namespace::Namespace;
 use crate::process::Process;
@@ -39,8 +40,12 @@ pub struct Found {
     pub sockets: Vec<Owned>,
     /// The processes that a target means as such: by their number or name, not by a port or control group.
     pub processes: BTreeSet<u32>,
+    /// Processes that listen on a socket of one of `processes`, and are not among them: a pre-forking server's others.
+    pub partners: BTreeSet<u32>,
     /// The namespaces that were walked over.
     pub namespaces: Vec<Namespace>,
+    /// Those of them that the scope names: by a process or a container in them, by a control group, or this one by `all`.
+    pub named: Vec<Namespace>,
     /// The sockets that are left out.
     pub left_out: LeftOut,
     /// How many sockets were looked at.
@@ -92,6 +97,12 @@ impl Scope {
             for socket in sockets {
                 let owners = holders.by_inode.get(&socket.inode);
                 let all = owners.map_or(&[][..], Vec::as_slice);
+                if socket.listens() && all.iter().any(|owner| holders.meant.contains(&owner.pid)) {
+                    let others = all.iter().map(|owner| owner.pid);
+                    found
+                        .partners
+                        .extend(others.filter(|pid| !holders.meant.contains(pid)));
+                }
                 if !self.is_meant(&socket, all, &holders.groups, &mut found.left_out) {
                     continue;
                 }
@@ -100,6 +111,10 @@ impl Scope {
                     name: process.name.clone(),
                 });
                 found.sockets.push(Owned { socket, owner });
+            }
+            let is_own = holders.own == namespace.inode;
+            if holders.named.contains(&namespace.inode) || (self.all && is_own) {
+                found.named.push(namespace.clone());
             }
             found.namespaces.push(namespace);
         }
@@ -154,6 +169,7 @@ impl Scope {
     pub(crate) fn names_ssh(&self) -> bool {
         self.targets.iter().any(|target| match target {
             Target::Number(number) => *number == u32::from(SSH_PORT),
+            Target::Process(_) => false,
             Target::Name(name) => name.contains("ssh"),
             Target::Cgroup(path) => path.contains("ssh"),
         })
@@ -171,6 +187,10 @@ struct Holders {
     by_inode: HashMap<u64, Vec<Process>>,
     /// This namespace, and those of the processes that are meant.
     namespaces: Vec<Namespace>,
+    /// The inode of this one.
+    own: u32,
+    /// The inodes of those of the processes that are meant.
+    named: BTreeSet<u32>,
     /// The IDs of the control groups that are meant, with those below them.
     groups: BTreeSet<u64>,
     /// The processes that are meant by themselves.
@@ -182,11 +202,14 @@ impl Holders {
         let mut holders = Self {
             by_inode: HashMap::new(),
             namespaces: Vec::new(),
+            own: 0,
+            named: BTreeSet::new(),
             groups: BTreeSet::new(),
             meant: BTreeSet::new(),
         };
         let mut namespaces = BTreeMap::new();
         let own = Namespace::own()?;
+        holders.own = own.inode;
         namespaces.insert(own.inode, own);
         for target in &scope.targets {
             if let Target::Cgroup(path) = target {
@@ -222,22 +245,13 @@ impl Holders {
             if scope.targets.iter().any(|target| is_meant(&target))
                 && let Ok(namespace) = Namespace::of(pid)
             {
+                holders.named.insert(namespace.inode);
                 namespaces.entry(namespace.inode).or_insert(namespace);
             }
         }
         holders.namespaces = namespaces.into_values().collect();
         Ok(holders)
     }
-}
-
-/// Returns the folder of the control groups that sockets belong to: those of version 2.
-pub(crate) fn groups_root() -> PathBuf {
-    let is_v2 = |root: &&&str| Path::new(root).join("cgroup.controllers").exists();
-    GROUP_ROOTS
-        .iter()
-        .find(is_v2)
-        .unwrap_or(&GROUP_ROOTS[0])
-        .into()
 }
 
 /// Returns the folder of the control group with this ID; its number in words if there is none.
@@ -350,8 +364,6 @@ impl fmt::Display for Owner {
 }
 
 const SSH_PORT: u16 = 22;
-/// Where control groups of version 2 are mounted: by themselves, or beside those of version 1.
-const GROUP_ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,8 @@ use crate::process::Process;
 pub enum Target {
     /// A process id or a port, whichever applies.
     Number(u32),
+    /// A process by its ID, never a port.
+    Process(u32),
     /// A process, the program that its interpreter runs, a unit or a container.
     Name(String),
     /// A control group with those below it.
@@ -71,7 +73,7 @@ impl Target {
     #[must_use]
     pub fn is_process(&self, process: &Process, thread: &str) -> bool {
         match self {
-            Self::Number(number) => process.pid == *number,
+            Self::Number(number) | Self::Process(number) => process.pid == *number,
             Self::Name(name) => {
                 let called = [
                     Some(&*process.name),
@@ -109,6 +111,7 @@ impl Target {
     #[must_use]
     pub fn sought(&self) -> String {
         match self {
+            Self::Process(number) => format!("process {number}"),
             Self::Number(number) if *number > u32::from(u16::MAX) => format!("process {number}"),
             Self::Number(number) => format!("process {number} or port {number}"),
             Self::Name(name) => format!("a process, script, unit or container named {name}"),
@@ -120,7 +123,7 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Number(number) => write!(f, "{number}"),
+            Self::Number(number) | Self::Process(number) => write!(f, "{number}"),
             Self::Name(text) | Self::Cgroup(text) => f.write_str(text),
         }
     }

@@ -112,6 +112,7 @@ fn every_option_is_read_set_and_put_back() {
         (SocketOption::DelackMax, "delack-max=12ms"),
         (SocketOption::NotsentLowat, "notsent-lowat=16K"),
         (SocketOption::Congestion, "congestion=reno"),
+        (SocketOption::Cork, "cork=on"),
     ]);
     for option in SocketOption::ALL {
         let setting = Setting::parse(set[&option]).unwrap();
@@ -177,4 +178,92 @@ fn the_meter_measures_turns() {
         "{turns:?}"
     );
     assert_eq!(meter.lost(), 0);
+}
+
+/// Returns the hand with its hook; `None`, with the reason, where there are no control groups of version 2.
+fn hand_that_gives_way() -> Option<Hand> {
+    let mut hand = hand()?;
+    match hand.give_way() {
+        Ok(()) => Some(hand),
+        Err(lacking) => {
+            eprintln!("skipped: {lacking}");
+            None
+        }
+    }
+}
+
+/// A program that sets an equal value since has decided for itself. One that set it before has not.
+#[test]
+fn the_hand_gives_way_to_a_program_that_sets_the_option_since() {
+    let Some(mut hand) = hand_that_gives_way() else {
+        return;
+    };
+    let (client, server) = pair();
+    as_another_process(&client, "IPPROTO_TCP, TCP_NODELAY, 0");
+    let to = |hand: &mut Hand, stream: &TcpStream, value: u32| {
+        let cookie = found(hand, stream).cookie;
+        let change = Change {
+            cookie,
+            to: Raw::of(value),
+            only_if: Some(Raw::of(1 - value)),
+        };
+        hand.set(SocketOption::Nodelay, &[change]).unwrap()[0].did
+    };
+    assert_eq!(to(&mut hand, &client, 1), Did::Set);
+    assert_eq!(to(&mut hand, &server, 1), Did::Set);
+    as_another_process(&client, "IPPROTO_TCP, TCP_NODELAY, 1");
+    // Another option is no decision about this one.
+    as_another_process(&server, "SOL_SOCKET, SO_KEEPALIVE, 1");
+    assert_eq!(to(&mut hand, &client, 0), Did::GaveWay);
+    assert_eq!(to(&mut hand, &server, 0), Did::Set);
+    assert!(client.nodelay().unwrap());
+    assert!(!server.nodelay().unwrap());
+    drop(hand);
+    // Without the hook nobody knows, and the value decides.
+    let mut hand = Hand::open().unwrap();
+    assert_eq!(to(&mut hand, &client, 0), Did::Set);
+}
+
+/// A value that is longer than the kernel's copy of it reaches the kernel unharmed, with the hook, too.
+#[test]
+fn the_hook_leaves_every_option_as_the_program_gives_it() {
+    let Some(_hand) = hand_that_gives_way() else {
+        return;
+    };
+    let (client, _server) = pair();
+    let long = [0_u8; 8192];
+    for length in [1, 4, 5, 8192_u32] {
+        // SAFETY: the value has at least the length that is given.
+        let done = unsafe {
+            libc::setsockopt(
+                client.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_NODELAY,
+                long.as_ptr().cast(),
+                length,
+            )
+        };
+        assert_eq!(done, if length < 4 { -1 } else { 0 }, "{length}");
+    }
+    let reno = b"reno";
+    // SAFETY: as above.
+    let done = unsafe {
+        libc::setsockopt(
+            client.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_CONGESTION,
+            reno.as_ptr().cast(),
+            4,
+        )
+    };
+    assert_eq!(done, 0);
+}
+
+/// Sets an option of a socket that another process has, too: what this process sets is the hand's own.
+fn as_another_process(stream: &TcpStream, option: &str) {
+    let script = format!("from socket import *; socket(fileno=0).setsockopt({option})");
+    let mut python = std::process::Command::new("python3");
+    let copy: std::os::fd::OwnedFd = stream.try_clone().unwrap().into();
+    let status = python.args(["-c", &script]).stdin(copy).status();
+    assert!(status.expect("python3 starts").success());
 }

@@ -18,10 +18,10 @@ use aya::Ebpf;
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, RingBuf};
 use aya::programs::{CgroupAttachMode, SockOps};
 
+use crate::groups::groups_root;
 use crate::hand::{Did, Outcome, Raw, Setting, SocketOption, argument};
 use crate::lacking::Lacking;
 use crate::programs::{Programs, missing};
-use crate::scope::groups_root;
 use record::{EventRecord, MOST_PEERS, MOST_SETTINGS, Order, PeerRecord, SettingRecord};
 pub use rules::{Rule, Rules};
 
@@ -72,6 +72,11 @@ impl Follow {
             return Err(Lacking::Other(format!(
                 "{} services to follow: accepted are up to {MOST_RULES}",
                 rules.all.len()
+            )));
+        }
+        if let Some(by_descriptor) = settings.iter().find(|one| one.option.takes_descriptor()) {
+            return Err(Lacking::Other(format!(
+                "{by_descriptor} cannot be given to connections to come"
             )));
         }
         let mut programs = Programs::load(OBJECT)?;
@@ -226,8 +231,8 @@ fn event(record: &EventRecord, settings: &[Setting]) -> Event {
     }
 }
 
-/// Each option at most once.
-const _: () = assert!(SocketOption::ALL.len() <= MOST_SETTINGS);
+/// Each option at most once, but for the one that takes a descriptor.
+const _: () = assert!(SocketOption::ALL.len() - 1 <= MOST_SETTINGS);
 /// `MOST_RULES` of `follow.bpf.c`.
 const MOST_RULES: usize = 4096;
 

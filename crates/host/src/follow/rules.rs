@@ -5,7 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 
 use super::record::RuleRecord;
-use crate::scope::{Found, Peer, Scope, groups_root};
+use crate::groups::groups_root;
+use crate::scope::{Found, Peer, Scope};
 use crate::target::Target;
 
 /// A rule by which a new connection is followed. A network namespace is known by its inode.
@@ -71,7 +72,7 @@ impl Rules {
                         rules.all.insert(Rule::Group(about.ino()));
                     }
                 }
-                Target::Name(_) => {}
+                Target::Process(_) | Target::Name(_) => {}
             }
         }
         let sockets = found.sockets.iter().map(|owned| &owned.socket);

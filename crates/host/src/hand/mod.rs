@@ -5,20 +5,26 @@
 //!
 //! Before Linux 6.17 a walk may skip a socket or meet it twice, if sockets come and go meanwhile. So sockets are
 //! known by their cookies, and [`Hand::set`] walks again for those that it missed.
+//!
+//! [`Hand::give_way`] attaches a hook at the control groups' root that sees what programs set afterwards. While it is
+//! there, a socket that the hand has changed and whose program has set the same option since, to whatever value, is left
+//! alone.
 
+mod descriptor;
 mod record;
 mod setting;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 
 use aya::Ebpf;
 use aya::maps::{Array, HashMap, MapData};
-use aya::programs::Iter;
+use aya::programs::{CgroupAttachMode, CgroupSockopt, Iter};
 
 use crate::clock::tick;
+use crate::groups::groups_root;
 use crate::lacking::Lacking;
 use crate::programs::{Programs, missing};
 use record::{ChangeRecord, Order, OutcomeRecord, SocketRecord};
@@ -29,6 +35,8 @@ pub struct Hand {
     object: Ebpf,
     orders: Array<MapData, Order>,
     changes: HashMap<MapData, u64, ChangeRecord>,
+    /// The sockets that have been changed since the hook was attached; `None` without it.
+    watched: Option<BTreeSet<(u64, SocketOption)>>,
 }
 
 /// A TCP socket.
@@ -52,6 +60,8 @@ pub struct Socket {
     pub values: BTreeMap<SocketOption, Raw>,
     /// Data segments sent since it was opened.
     pub data_segs_out: u32,
+    /// Whether its program has set `TCP_CORK`, to whatever value, since the hook was attached.
+    is_corked_by_program: bool,
 }
 
 impl Socket {
@@ -106,6 +116,8 @@ pub enum Did {
     Set,
     /// It had another value than expected, and was left alone.
     Differs,
+    /// Its program has set the option since it was changed first, and it was left alone.
+    GaveWay,
     /// The kernel refused, with this error number.
     Refused(i32),
     /// No sweep met the socket: it is closed.
@@ -118,6 +130,7 @@ impl Did {
         match result {
             record::DIFFERS => Self::Differs,
             record::REFUSED => Self::Refused(-error),
+            record::GAVE_WAY => Self::GaveWay,
             _ => Self::Set,
         }
     }
@@ -139,7 +152,44 @@ impl Hand {
             orders: programs.map("orders")?,
             changes: programs.map("changes")?,
             object: programs.object,
+            watched: None,
         })
+    }
+
+    /// From now on gives way to programs: see [`hand`](self). Ends with this value.
+    ///
+    /// # Errors
+    ///
+    /// Returns what is missing, in one line; without control groups of version 2 there is no such hook.
+    pub fn give_way(&mut self) -> Result<(), Lacking> {
+        let root = File::open(groups_root())
+            .map_err(|error| Lacking::Other(format!("control groups of version 2: {error}")))?;
+        let program: &mut CgroupSockopt = self
+            .object
+            .program_mut("notice")
+            .ok_or_else(|| missing("notice"))?
+            .try_into()
+            .map_err(|error| Lacking::of(&error))?;
+        program
+            .load()
+            // A link stands beside those of others in any mode.
+            .and_then(|()| program.attach(root, CgroupAttachMode::Single))
+            .map_err(|error| Lacking::of(&error))?;
+        self.watched = Some(BTreeSet::new());
+        Ok(())
+    }
+
+    /// Returns whether it sees what programs set.
+    #[must_use]
+    pub fn gives_way(&self) -> bool {
+        self.watched.is_some()
+    }
+
+    /// Says that an option of a socket was changed by another hand, so that this one gives way to its program, too.
+    pub fn was_changed(&mut self, option: SocketOption, cookie: u64) {
+        if let Some(watched) = &mut self.watched {
+            watched.insert((cookie, option));
+        }
     }
 
     /// Returns the sockets of this thread's network namespace that listen or have a connection.
@@ -162,6 +212,9 @@ impl Hand {
     ///
     /// Returns what the kernel refuses. Sockets may have been changed before that.
     pub fn set(&mut self, option: SocketOption, changes: &[Change]) -> io::Result<Vec<Outcome>> {
+        if option.takes_descriptor() {
+            return self.set_by_descriptors(option, changes);
+        }
         let mut outcomes = BTreeMap::new();
         let done = self.set_in_sweeps(option, changes, &mut outcomes);
         for change in changes {
@@ -186,12 +239,16 @@ impl Hand {
         changes: &[Change],
         outcomes: &mut BTreeMap<u64, Outcome>,
     ) -> io::Result<()> {
+        let watched = self.watched.as_ref();
+        let is_watched =
+            |cookie| watched.is_some_and(|watched| watched.contains(&(cookie, option)));
         for change in changes {
             let record = ChangeRecord {
                 to: change.to,
                 expected: change.only_if.unwrap_or_default(),
                 argument: argument(option, &change.to),
                 only_if: change.only_if.is_some().into(),
+                gives_way: is_watched(change.cookie).into(),
             };
             self.changes
                 .insert(change.cookie, record, 0)
@@ -212,6 +269,10 @@ impl Hand {
             if outcomes.len() >= changes.len() || meets_each_once() {
                 break;
             }
+        }
+        if let Some(watched) = &mut self.watched {
+            let set = outcomes.values().filter(|outcome| outcome.did == Did::Set);
+            watched.extend(set.map(|outcome| (outcome.cookie, option)));
         }
         Ok(())
     }
@@ -284,6 +345,10 @@ fn socket(record: SocketRecord) -> Socket {
             SocketOption::Congestion,
             Raw::named(&setting::text(&record.congestion)),
         ),
+        (
+            SocketOption::Cork,
+            Raw::of((record.nonagle & NAGLE_CORK != 0).into()),
+        ),
     ];
     Socket {
         cookie: record.cookie,
@@ -295,6 +360,7 @@ fn socket(record: SocketRecord) -> Socket {
         state: record.state,
         values: values.into(),
         data_segs_out: record.data_segs_out,
+        is_corked_by_program: record.set_by_program & CORK_BIT != 0,
     }
 }
 
@@ -314,5 +380,8 @@ const ESTABLISHED: u8 = 1;
 const CLOSE_WAIT: u8 = 8;
 const LISTEN: u8 = 10;
 const NAGLE_OFF: u8 = 1;
+const NAGLE_CORK: u8 = 2;
+/// Of `bit_of` in `bpf/hand.bpf.c`.
+const CORK_BIT: u8 = 16;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/hand.bpf.o");

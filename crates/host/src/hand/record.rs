@@ -25,7 +25,8 @@ pub(super) struct SocketRecord {
     pub(super) state: u8,
     pub(super) nonagle: u8,
     pub(super) is_v6: u8,
-    pub(super) unused: [u8; 5],
+    pub(super) set_by_program: u8,
+    pub(super) unused: [u8; 4],
 }
 
 impl SocketRecord {
@@ -52,7 +53,8 @@ pub(super) struct ChangeRecord {
     pub(super) to: Raw,
     pub(super) expected: Raw,
     pub(super) argument: u32,
-    pub(super) only_if: u32,
+    pub(super) only_if: u16,
+    pub(super) gives_way: u16,
 }
 
 /// `struct change_record`.
@@ -79,9 +81,10 @@ unsafe impl Pod for ChangeRecord {}
 // SAFETY: as above.
 unsafe impl Pod for Order {}
 
-/// `RESULT_DIFFERS` and `RESULT_REFUSED` of `enum result`.
+/// `RESULT_DIFFERS`, `RESULT_REFUSED` and `RESULT_GAVE_WAY` of `enum result`.
 pub(super) const DIFFERS: u32 = 1;
 pub(super) const REFUSED: u32 = 2;
+pub(super) const GAVE_WAY: u32 = 3;
 
 /// Reads the records of a sweep; the kernel writes whole ones.
 pub(super) fn records<T: Copy + Record>(octets: &[u8]) -> impl Iterator<Item = T> {
@@ -117,6 +120,7 @@ mod tests {
         assert_eq!(offset_of!(SocketRecord, state), 92);
         assert_eq!(size_of::<ChangeRecord>(), 40);
         assert_eq!(offset_of!(ChangeRecord, argument), 32);
+        assert_eq!(offset_of!(ChangeRecord, gives_way), 38);
         assert_eq!(size_of::<OutcomeRecord>(), 48);
         assert_eq!(offset_of!(OutcomeRecord, error), 40);
         assert_eq!(size_of::<Order>(), 4);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::tick;
+use crate::knob::Knob;
 
 /// An option of a TCP socket that the kernel lets a sweep set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -21,15 +22,19 @@ pub enum SocketOption {
     NotsentLowat,
     /// `TCP_CONGESTION`: the congestion control, by name.
     Congestion,
+    /// `TCP_CORK`: whether short segments wait until it is taken off, for 200 ms at most. The kernel takes it from a
+    /// descriptor alone, so the program's is copied for an instant (`pidfd_getfd`).
+    Cork,
 }
 
 impl SocketOption {
     /// Every option.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Nodelay,
         Self::DelackMax,
         Self::NotsentLowat,
         Self::Congestion,
+        Self::Cork,
     ];
 
     /// Returns the name on the command line and in the journal.
@@ -40,6 +45,7 @@ impl SocketOption {
             Self::DelackMax => "delack-max",
             Self::NotsentLowat => "notsent-lowat",
             Self::Congestion => "congestion",
+            Self::Cork => "cork",
         }
     }
 
@@ -51,14 +57,21 @@ impl SocketOption {
             Self::DelackMax => 1003,
             Self::NotsentLowat => 25,
             Self::Congestion => 13,
+            Self::Cork => 3,
         }
+    }
+
+    /// Returns whether it takes a copy of the program's descriptor. Connections to come cannot be given it.
+    #[must_use]
+    pub fn takes_descriptor(self) -> bool {
+        self == Self::Cork
     }
 
     /// Returns a value of this option in words.
     #[must_use]
     pub fn show(self, value: &Raw) -> String {
         match self {
-            Self::Nodelay => if value.number() == 0 { "off" } else { "on" }.to_owned(),
+            Self::Nodelay | Self::Cork => if value.number() == 0 { "off" } else { "on" }.to_owned(),
             Self::DelackMax => {
                 let bound = tick() * value.number();
                 format!("{} ms", bound.as_millis())
@@ -101,11 +114,12 @@ impl Setting {
             .into_iter()
             .find(|option| option.name() == name)
             .ok_or_else(|| {
-                let names = SocketOption::ALL.map(SocketOption::name).join(", ");
-                format!("{text}: there is no option {name}; accepted are {names}")
+                let of_sockets = SocketOption::ALL.map(SocketOption::name).join(", ");
+                let knobs = Knob::ALL.map(Knob::name).join(", ");
+                format!("{text}: there is no option {name}; accepted are {of_sockets}, {knobs}")
             })?;
         let value = match option {
-            SocketOption::Nodelay => nodelay(value),
+            SocketOption::Nodelay | SocketOption::Cork => on_or_off(value),
             SocketOption::DelackMax => delack_max(value),
             SocketOption::NotsentLowat => notsent_lowat(value),
             SocketOption::Congestion => congestion(value),
@@ -121,7 +135,7 @@ impl fmt::Display for Setting {
     }
 }
 
-fn nodelay(text: &str) -> Result<Raw, String> {
+fn on_or_off(text: &str) -> Result<Raw, String> {
     match text {
         "on" | "1" => Ok(Raw::of(1)),
         "off" | "0" => Ok(Raw::of(0)),
