@@ -4,9 +4,20 @@ use tinygram_host::hand::Hand;
 use tinygram_host::lacking::Lacking;
 
 use crate::exit::Failure;
+use crate::terminal::remark;
 
 pub(crate) fn open() -> Result<Hand, Failure> {
     Hand::open().map_err(|lacking| refused(&lacking))
+}
+
+/// From now on the hand gives way to programs that set an option by themselves; says so where that is not to be had.
+pub(crate) fn give_way(hand: &mut Hand, verb: &str) {
+    if let Err(lacking) = hand.give_way() {
+        remark(&format!(
+            "tinygram {verb}: what programs set meanwhile cannot be seen ({lacking}); one that sets an equal value is not \
+             noticed"
+        ));
+    }
 }
 
 /// Says what it takes to set other programs' sockets.

@@ -1,12 +1,16 @@
 //! `tinygram set` on sockets of this process, with a journal of its own.
 #![cfg(target_os = "linux")]
 
+mod hosting;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
+use hosting::{may_set, said};
 
 struct Sockets {
     client: TcpStream,
@@ -56,22 +60,6 @@ impl Sockets {
 
     fn nodelay(&self) -> [bool; 2] {
         [&self.client, &self.server].map(|end| end.nodelay().unwrap())
-    }
-}
-
-fn said(output: &Output) -> String {
-    let text = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
-    text.concat()
-}
-
-/// Returns whether sockets may be set here; says why not.
-fn may_set() -> bool {
-    match tinygram_host::hand::Hand::open() {
-        Ok(_) => true,
-        Err(lacking) => {
-            eprintln!("skipped: {lacking}");
-            false
-        }
     }
 }
 
@@ -423,4 +411,42 @@ fn without_the_rights_one_line_says_what_it_takes() {
 fn open_to_all(folder: &Path) {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+}
+
+/// While it waits to put back what it set, a program sets the same value: that is the program's own decision.
+#[test]
+fn what_its_program_sets_meanwhile_stays() {
+    if !may_set() {
+        return;
+    }
+    let sockets = Sockets::open();
+    let mut child = sockets
+        .command(&["PORT", "nodelay=on", "--for", "3s"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while sockets.nodelay() != [true, true] {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended before");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    sockets.client.set_nodelay(true).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    if said.contains("cannot be seen") {
+        eprintln!("skipped: {said}");
+        return;
+    }
+    assert_eq!(sockets.nodelay(), [true, false], "{said}");
+    assert!(
+        said.contains("1 left alone, for their program has set them meanwhile"),
+        "{said}"
+    );
+    assert!(!said.contains("cannot be told"), "{said}");
+    // Without the hook the value decides, and it is said that it does.
+    sockets.set(&["PORT", "nodelay=on"]);
+    let undone = sockets.set(&["--undo"]);
+    let text = String::from_utf8_lossy(&undone.stdout).into_owned();
+    assert!(text.contains("cannot be told"), "{text}");
 }

@@ -105,7 +105,7 @@ impl Follower {
                         },
                     );
                 }
-                Event::Done { netns, outcomes } => self.take(netns, &outcomes)?,
+                Event::Done { netns, outcomes } => self.take(hand, netns, &outcomes)?,
             }
         }
         self.begin(opened)?;
@@ -130,7 +130,7 @@ impl Follower {
     /// # Errors
     ///
     /// Returns what stopped it.
-    pub fn close(mut self) -> Result<Followed, ApplyError> {
+    pub fn close(mut self, hand: &mut Hand) -> Result<Followed, ApplyError> {
         // What was set until now; then the program is gone and sets no more.
         let mut done = Vec::new();
         self.follow.poll(Duration::ZERO, |event| {
@@ -139,7 +139,7 @@ impl Follower {
             }
         });
         for (netns, outcomes) in done {
-            self.take(netns, &outcomes)?;
+            self.take(hand, netns, &outcomes)?;
         }
         Ok(self.followed)
     }
@@ -200,7 +200,12 @@ impl Follower {
     }
 
     /// Takes in what became of a connection.
-    fn take(&mut self, netns: u32, outcomes: &[(SocketOption, Outcome)]) -> Result<(), ApplyError> {
+    fn take(
+        &mut self,
+        hand: &mut Hand,
+        netns: u32,
+        outcomes: &[(SocketOption, Outcome)],
+    ) -> Result<(), ApplyError> {
         let mut unchanged: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for (option, outcome) in outcomes {
             let Some(waiting) = self.waiting.get_mut(&outcome.cookie) else {
@@ -213,8 +218,11 @@ impl Follower {
                 self.waiting.remove(&outcome.cookie);
             }
             match outcome.did {
-                Did::Set => self.followed.set += 1,
-                Did::Differs => self.followed.left_alone += 1,
+                Did::Set => {
+                    self.followed.set += 1;
+                    hand.was_changed(*option, outcome.cookie);
+                }
+                Did::Differs | Did::GaveWay => self.followed.left_alone += 1,
                 Did::Refused(error) => *self.followed.refused.entry(error).or_default() += 1,
                 Did::Gone => {}
             }
@@ -263,7 +271,7 @@ impl Follower {
             }
             for (netns, changes) in by_namespace {
                 for outcome in in_namespace(netns, || hand.set(setting.option, &changes))? {
-                    self.take(netns, &[(setting.option, outcome)])?;
+                    self.take(hand, netns, &[(setting.option, outcome)])?;
                 }
             }
         }

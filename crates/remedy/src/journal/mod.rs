@@ -5,6 +5,7 @@
 //! network namespace and cookie, and only on options that the hand can set.
 
 mod folder;
+mod knobs;
 mod record;
 
 use std::collections::BTreeMap;
@@ -13,12 +14,13 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tinygram_host::hand::{Raw, SocketOption};
+use tinygram_host::hand::Raw;
 use tinygram_host::start::started;
+use tinygram_host::tunable::Tunable;
 
 use folder::Folder;
 use record::Record;
-pub use record::{About, Who};
+pub use record::{About, Place, Who};
 
 /// The journal, locked against other processes while this value lives.
 pub struct Journal {
@@ -50,6 +52,8 @@ pub struct Entry {
     pub about: About,
     /// The sockets with the value that each had before, by cookie.
     pub sockets: BTreeMap<u64, Raw>,
+    /// The place of a knob, with the value that it had before.
+    pub knob: Option<(Place, Raw)>,
 }
 
 /// The reason why the journal cannot be used, in one line.
@@ -118,8 +122,19 @@ impl Journal {
             id: self.last,
             at: now_s(),
         }];
-        for (id, Entry { about, sockets }) in in_force.clone() {
+        for (
+            id,
+            Entry {
+                about,
+                sockets,
+                knob,
+            },
+        ) in in_force.clone()
+        {
             records.push(Record::Begin { id, about });
+            if let Some((place, before)) = knob {
+                records.push(Record::Knob { id, place, before });
+            }
             let before = sockets.into_iter().collect();
             records.push(Record::Sockets { id, before });
         }
@@ -185,8 +200,12 @@ impl Journal {
         match record {
             Record::Begin { id, about } => {
                 self.last = self.last.max(id);
-                let sockets = BTreeMap::new();
-                self.changes.insert(id, Entry { about, sockets });
+                let entry = Entry {
+                    about,
+                    sockets: BTreeMap::new(),
+                    knob: None,
+                };
+                self.changes.insert(id, entry);
             }
             Record::Sockets { id, before } => {
                 if let Some(entry) = self.changes.get_mut(&id) {
@@ -206,6 +225,11 @@ impl Journal {
                     for cookie in sockets {
                         entry.sockets.remove(&cookie);
                     }
+                }
+            }
+            Record::Knob { id, place, before } => {
+                if let Some(entry) = self.changes.get_mut(&id) {
+                    entry.knob = Some((place, before));
                 }
             }
             Record::Undone { id, .. } => {
@@ -235,7 +259,7 @@ impl Journal {
     /// Returns what the system refuses; nothing may be changed then.
     pub fn begin(
         &mut self,
-        option: SocketOption,
+        option: impl Into<Tunable>,
         to: Raw,
         netns: u32,
         why: &str,
@@ -253,7 +277,7 @@ impl Journal {
                 uid: rustix::process::getuid().as_raw(),
             },
             why: why.to_owned(),
-            option,
+            option: option.into(),
             to,
             is_temporary,
         };
@@ -316,7 +340,7 @@ impl Journal {
     }
 
     /// Returns the next change after `id` that set the same option of this socket.
-    fn next_of(&self, id: u64, option: SocketOption, cookie: u64) -> Option<u64> {
+    fn next_of(&self, id: u64, option: Tunable, cookie: u64) -> Option<u64> {
         let mut later = self.in_force().filter(|(other, entry)| {
             *other > id && entry.about.option == option && entry.sockets.contains_key(&cookie)
         });

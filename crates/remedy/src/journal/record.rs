@@ -1,7 +1,9 @@
 //! A line of the journal: a checksum and a JSON document.
 
 use serde::{Deserialize, Serialize};
-use tinygram_host::hand::{Raw, SocketOption};
+use tinygram_host::hand::Raw;
+use tinygram_host::route::RouteKey;
+use tinygram_host::tunable::Tunable;
 
 /// What a line says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +21,8 @@ pub(super) enum Record {
     Handed { to: u64, before: Vec<(u64, Raw)> },
     /// These sockets are not of the change: they were announced and not changed, or are closed.
     Unchanged { id: u64, sockets: Vec<u64> },
+    /// The knob of this place is changed next; the value that it has, or that it had at first.
+    Knob { id: u64, place: Place, before: Raw },
     /// The change was undone.
     Undone { id: u64, at: u64 },
 }
@@ -36,12 +40,21 @@ pub struct About {
     pub who: Who,
     /// The command.
     pub why: String,
-    /// The option.
-    pub option: SocketOption,
+    /// The option or knob.
+    pub option: Tunable,
     /// The value that was set.
     pub to: Raw,
     /// Whether the process that made it was to undo it by itself.
     pub is_temporary: bool,
+}
+
+/// Where a knob is: a network namespace or one of its routes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Place {
+    /// The namespace, by the kernel's number that no other has until the machine is started anew.
+    pub netns_cookie: u64,
+    /// The route, if it is a route's knob.
+    pub route: Option<RouteKey>,
 }
 
 /// The process that made a change.

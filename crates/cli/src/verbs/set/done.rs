@@ -5,13 +5,15 @@ use std::time::{Duration, Instant};
 use tinygram_host::follow::Rules;
 use tinygram_host::hand::Hand;
 use tinygram_host::scope::Found;
-use tinygram_remedy::apply::{self, Applied, ApplyError, Undone, Why};
+use tinygram_remedy::apply::{self, ApplyError, Undone, Why};
 use tinygram_remedy::follow::Follower;
 use tinygram_remedy::journal::{Journal, JournalError};
 
 use super::Args;
+use super::changes::Changes;
+use super::knobs::{self, Turn};
 use super::plan::Set;
-use super::show;
+use super::{back, show};
 use crate::exit::{Done, Failure};
 use crate::hand::{self, walking};
 use crate::stop;
@@ -22,36 +24,45 @@ pub(super) fn set(plan: &Set, args: &Args) -> Result<Done, Failure> {
     let mut found = plan.scope.find(&mut hand).map_err(walking)?;
     let rules = plan.follows.then(|| Rules::of(&plan.scope, &found));
     found.sockets.retain(|owned| !owned.socket.listens());
-    if found.sockets.is_empty() && rules.as_ref().is_none_or(|rules| rules.all.is_empty()) {
+    let turns = knobs::turns(&mut hand, plan, &found)?;
+    let follows_none = rules.as_ref().is_none_or(|rules| rules.all.is_empty());
+    if found.sockets.is_empty() && turns.is_empty() && follows_none {
         remark(&format!("tinygram set: {}", show::nothing(plan, &found)));
         return Ok(Done::Found);
     }
     if plan.is_dry {
-        print_text(&show::would(plan, &found, rules.as_ref(), args.json))?;
+        print_text(&show::would(
+            plan,
+            &found,
+            rules.as_ref(),
+            &turns,
+            args.json,
+        ))?;
         return Ok(Done::Well);
     }
     if plan.is_temporary() {
         // From here on Ctrl-C puts back what was set.
         stop::listen()?;
+        hand::give_way(&mut hand, "set");
     }
     // Begun before the sweep, so that no connection comes between.
     let follower = rules
         .as_ref()
         .map(|rules| follower(plan, rules, args))
         .transpose()?;
-    let applied = apply(&mut hand, plan, &found, args)?;
+    let changes = apply(&mut hand, plan, &found, turns, args)?;
     let shown = print_text(&show::did(
         plan,
         &found,
         rules.as_ref(),
-        &applied,
+        &changes,
         args.json,
     ));
-    let mut ids: Vec<u64> = applied.iter().flat_map(|done| done.ids.clone()).collect();
+    let mut ids = changes.ids();
     if let Some(mut follower) = follower {
         let followed = follow(&mut hand, &mut follower, plan.lasting);
         ids.extend(follower.ids());
-        let what = follower.close().map_err(failed);
+        let what = follower.close(&mut hand).map_err(failed);
         put_back(&mut hand, &ids, args)?;
         followed?;
         remark(&format!("tinygram set: {}", show::followed(&what?)));
@@ -60,22 +71,40 @@ pub(super) fn set(plan: &Set, args: &Args) -> Result<Done, Failure> {
         put_back(&mut hand, &ids, args)?;
     }
     shown?;
-    let is_whole = applied.iter().all(Applied::is_whole);
-    Ok(if is_whole { Done::Well } else { Done::Partly })
+    Ok(match changes.is_whole() {
+        true => Done::Well,
+        false => Done::Partly,
+    })
 }
 
 /// Makes the changes while this process has the journal.
-fn apply(hand: &mut Hand, plan: &Set, found: &Found, args: &Args) -> Result<Vec<Applied>, Failure> {
+fn apply(
+    hand: &mut Hand,
+    plan: &Set,
+    found: &Found,
+    turns: Vec<Turn>,
+    args: &Args,
+) -> Result<Changes, Failure> {
     let mut journal = open(args)?;
     remind(&journal);
     let why = Why {
         command: &plan.command,
         is_temporary: plan.is_temporary(),
     };
-    let settings = plan.settings.iter();
-    settings
-        .map(|setting| apply::set(hand, &mut journal, found, setting, why).map_err(failed))
-        .collect()
+    let mut changes = Changes {
+        applied: Vec::new(),
+        turned: Vec::new(),
+    };
+    for setting in &plan.settings {
+        let applied = apply::set(hand, &mut journal, found, setting, why);
+        changes.applied.push(applied.map_err(failed)?);
+    }
+    for turn in turns {
+        let route = turn.route.as_ref();
+        let turned = apply::knobs::set(&mut journal, &turn.namespace, turn.setting, route, why);
+        changes.turned.push((turn, turned.map_err(failed)?));
+    }
+    Ok(changes)
 }
 
 fn follower(plan: &Set, rules: &Rules, args: &Args) -> Result<Follower, Failure> {
@@ -136,13 +165,13 @@ fn put_back(hand: &mut Hand, ids: &[u64], args: &Args) -> Result<(), Failure> {
         all.push((*id, apply::undo(hand, &mut journal, *id).map_err(failed)?));
     }
     drop(journal);
-    print_text(&show::undone(&all, args.json))?;
+    print_text(&back::undone(&all, hand.gives_way(), args.json))?;
     Ok(())
 }
 
 pub(super) fn list(args: &Args) -> Result<Done, Failure> {
     let journal = open(args)?;
-    print_text(&show::listed(&journal, args.json))?;
+    print_text(&back::listed(&journal, args.json))?;
     Ok(Done::Well)
 }
 

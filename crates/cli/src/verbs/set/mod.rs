@@ -1,6 +1,9 @@
 //! `tinygram set`: sets options of live sockets, whoever owns them, and puts them back.
 
+mod back;
+mod changes;
 mod done;
+mod knobs;
 mod plan;
 mod show;
 
@@ -15,7 +18,8 @@ use plan::Plan;
 ///
 /// TARGET is a process (by id or name), a script, a systemd unit, a container, a port, or a control group's path.
 /// OPTION=VALUE is nodelay=on|off, delack-max=8ms (the longest that this end delays an acknowledgment),
-/// notsent-lowat=16K, or congestion=NAME. What is changed is in a journal before it is changed, so --undo works after a
+/// notsent-lowat=16K, or congestion=NAME; of a network namespace, named by a process in it, pingpong=1..255 or
+/// autocorking=on|off; of the routes of the connections, quickack=on|off. What is changed is in a journal before it is changed, so --undo works after a
 /// crash, too. SSH's sockets are left out unless they are named. It takes root, or CAP_BPF, CAP_PERFMON and
 /// CAP_NET_ADMIN.
 #[derive(Debug, clap::Args)]
@@ -80,6 +84,8 @@ const EXAMPLES: &str = "Examples:
   tinygram set mosquitto nodelay=on         every connection of a broker, now
   tinygram set 6379 delack-max=8ms --for 10m
   tinygram set nginx nodelay=on --follow    connections to come, too, until Ctrl-C
+  tinygram set nginx quickack=on            the routes over which its connections send
+  tinygram set my-container pingpong=3      every connection of its network namespace
   tinygram set my.service nodelay=on --peer 10.0.0.0/8 --dry-run
   tinygram set --list
   tinygram set --undo";

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tinygram_host::hand::Setting;
+use tinygram_host::knob::KnobSetting;
 use tinygram_host::scope::{Peer, Scope};
 use tinygram_host::target::Target;
 
@@ -19,6 +20,7 @@ pub(super) enum Plan {
 pub(super) struct Set {
     pub(super) scope: Scope,
     pub(super) settings: Vec<Setting>,
+    pub(super) knobs: Vec<KnobSetting>,
     pub(super) lasting: Option<Duration>,
     /// Whether connections to come are meant, too.
     pub(super) follows: bool,
@@ -37,20 +39,32 @@ impl Plan {
         }
         let (settings, targets): (Vec<_>, Vec<_>) =
             args.words.iter().partition(|word| word.contains('='));
-        let settings = settings.into_iter().map(|word| Setting::parse(word));
-        let settings: Vec<Setting> = settings.collect::<Result<_, _>>()?;
+        let (settings, knobs) = read(&settings)?;
         let targets = targets.into_iter().map(|word| Target::parse(word));
         let targets: Vec<Target> = targets.collect::<Result<_, _>>()?;
-        if settings.is_empty() {
+        if settings.is_empty() && knobs.is_empty() {
             return Err("nothing to set: accepted is OPTION=VALUE, as in nodelay=on".to_owned());
         }
-        for (index, setting) in settings.iter().enumerate() {
-            if settings[..index]
-                .iter()
-                .any(|other| other.option == setting.option)
-            {
-                return Err(format!("{} is given twice", setting.option));
-            }
+        if args.follow && settings.is_empty() {
+            return Err(format!(
+                "--follow: {} holds for connections to come already; accepted with an option of sockets, or --for",
+                knobs[0].knob
+            ));
+        }
+        if args.follow
+            && let Some(by_descriptor) = settings.iter().find(|one| one.option.takes_descriptor())
+        {
+            return Err(format!(
+                "--follow: {by_descriptor} takes the program's descriptor of each connection; accepted without --follow"
+            ));
+        }
+        if let Some(of_namespace) = knobs.iter().find(|one| !one.knob.is_of_route())
+            && !args.peer.is_empty()
+        {
+            return Err(format!(
+                "--peer: {} holds for every connection of a network namespace, whatever its other end",
+                of_namespace.knob
+            ));
         }
         match (targets.is_empty(), args.all) {
             (true, false) => {
@@ -73,6 +87,7 @@ impl Plan {
                     .map_err(|said| format!("--peer {said}"))?,
             },
             settings,
+            knobs,
             lasting: args.lasting,
             follows: args.follow,
             is_dry: args.dry_run,
@@ -86,6 +101,33 @@ impl Set {
     pub(super) fn is_temporary(&self) -> bool {
         self.follows || self.lasting.is_some()
     }
+}
+
+/// Reads each `OPTION=VALUE`, and refuses what is given twice.
+fn read(words: &[&String]) -> Result<(Vec<Setting>, Vec<KnobSetting>), String> {
+    let mut settings: Vec<Setting> = Vec::new();
+    let mut knobs: Vec<KnobSetting> = Vec::new();
+    for word in words {
+        let (name, is_new) = match KnobSetting::parse(word) {
+            Some(knob) => {
+                let knob = knob?;
+                let is_new = knobs.iter().all(|other| other.knob != knob.knob);
+                knobs.push(knob);
+                (knob.knob.name(), is_new)
+            }
+            None => {
+                let setting = Setting::parse(word)?;
+                let option = setting.option;
+                let is_new = settings.iter().all(|other| other.option != option);
+                settings.push(setting);
+                (option.name(), is_new)
+            }
+        };
+        if !is_new {
+            return Err(format!("{name} is given twice"));
+        }
+    }
+    Ok((settings, knobs))
 }
 
 fn command() -> String {

@@ -7,11 +7,13 @@ use serde::Serialize;
 use tinygram_host::follow::Rules;
 use tinygram_host::hand::Setting;
 use tinygram_host::scope::{Found, LeftOut};
-use tinygram_remedy::apply::{Applied, Undone};
+use tinygram_remedy::apply::Applied;
+use tinygram_remedy::apply::knobs::{Shared, Turned};
 use tinygram_remedy::follow::Followed;
-use tinygram_remedy::journal::{Entry, Journal};
 use tinygram_report::{Document, json};
 
+use super::changes::Changes;
+use super::knobs::Turn;
 use super::plan::Set;
 use crate::amount::counted;
 use crate::exit::plain;
@@ -30,7 +32,13 @@ pub(super) fn nothing(plan: &Set, found: &Found) -> String {
     )
 }
 
-pub(super) fn would(plan: &Set, found: &Found, rules: Option<&Rules>, as_json: bool) -> String {
+pub(super) fn would(
+    plan: &Set,
+    found: &Found,
+    rules: Option<&Rules>,
+    turns: &[Turn],
+    as_json: bool,
+) -> String {
     if as_json {
         return json(&Document {
             schema: "tinygram.set/1",
@@ -40,6 +48,7 @@ pub(super) fn would(plan: &Set, found: &Found, rules: Option<&Rules>, as_json: b
                 programs: programs(found),
                 left_out: found.left_out.into(),
                 follows: rules.map(rule_names),
+                knobs: turns.iter().map(|turn| knob_row(turn, None)).collect(),
             },
         });
     }
@@ -55,6 +64,9 @@ pub(super) fn would(plan: &Set, found: &Found, rules: Option<&Rules>, as_json: b
             found.sockets.len() - already
         );
     }
+    for turn in turns {
+        let _ = writeln!(text, "  {}: {}", where_to(turn), touches(&turn.shared));
+    }
     text + &to_come(rules) + "Nothing was changed (--dry-run).\n"
 }
 
@@ -63,9 +75,10 @@ pub(super) fn did(
     plan: &Set,
     found: &Found,
     rules: Option<&Rules>,
-    applied: &[Applied],
+    changes: &Changes,
     as_json: bool,
 ) -> String {
+    let (applied, turned) = (&changes.applied, &changes.turned);
     if as_json {
         let settings = plan.settings.iter().zip(applied);
         return json(&Document {
@@ -78,6 +91,10 @@ pub(super) fn did(
                 follows: rules.map(rule_names),
                 settings: settings
                     .map(|(setting, applied)| row(setting, applied))
+                    .collect(),
+                knobs: turned
+                    .iter()
+                    .map(|(turn, turned)| knob_row(turn, Some(turned)))
                     .collect(),
             },
         });
@@ -106,13 +123,16 @@ pub(super) fn did(
         }
         text.push('\n');
     }
+    for (turn, turned) in turned {
+        let _ = writeln!(text, "  {}", did_turn(turn, turned));
+    }
     text += &to_come(rules);
     if rules.is_some() {
         let until = plan.lasting.map(|length| format!("after {length:?}, or "));
         let _ = writeln!(text, "Put back {}at Ctrl-C.", until.unwrap_or_default());
         return text;
     }
-    let ids: Vec<_> = applied.iter().flat_map(|applied| &applied.ids).collect();
+    let ids = changes.ids();
     match (plan.lasting, ids.as_slice()) {
         (_, []) => {}
         (Some(length), _) => {
@@ -128,6 +148,58 @@ pub(super) fn did(
         }
     }
     text
+}
+
+/// Says which knob is meant, and where.
+fn where_to(turn: &Turn) -> String {
+    match &turn.route {
+        Some(route) => format!("{} for the route {route}", turn.setting),
+        None => format!(
+            "{} in network namespace {}",
+            turn.setting, turn.namespace.inode
+        ),
+    }
+}
+
+/// Says how many connections a knob touches.
+fn touches(shared: &Shared) -> String {
+    let all = counted((shared.meant + shared.others) as u64, "connection");
+    match shared.others {
+        0 => format!("touches {all}, all of them meant, and those to come"),
+        others => format!("touches {all}, {others} of them not meant, and those to come"),
+    }
+}
+
+/// Says what became of a knob.
+fn did_turn(turn: &Turn, turned: &Turned) -> String {
+    let place = where_to(turn);
+    let show = |value: Option<u32>| value.map(|value| turn.setting.knob.show(value));
+    match (&turned.refused, turned.id, show(turned.before)) {
+        (Some(why), ..) => format!("{place}: not changed ({why})"),
+        (None, None, _) => format!("{place}: it was so already"),
+        (None, Some(_), before) => format!(
+            "{place}: was {}; {}",
+            before.unwrap_or_default(),
+            touches(&turn.shared)
+        ),
+    }
+}
+
+fn knob_row(turn: &Turn, turned: Option<&Turned>) -> KnobRow {
+    let knob = turn.setting.knob;
+    KnobRow {
+        option: knob.name(),
+        value: knob.show(turn.setting.value),
+        network_namespace: turn.namespace.inode,
+        route: turn.route.as_ref().map(ToString::to_string),
+        connections: turn.shared.meant,
+        other_connections: turn.shared.others,
+        change: turned.and_then(|turned| turned.id),
+        before: turned
+            .and_then(|turned| turned.before)
+            .map(|before| knob.show(before)),
+        refused: turned.and_then(|turned| turned.refused.clone()),
+    }
 }
 
 /// Says which connections to come are followed.
@@ -176,99 +248,6 @@ pub(super) fn followed(followed: &Followed) -> String {
         );
     }
     text
-}
-
-/// Says what was put back.
-pub(super) fn undone(all: &[(u64, Undone)], as_json: bool) -> String {
-    if as_json {
-        let rows = all.iter().map(|(id, undone)| UndoneRow {
-            id: *id,
-            put_back: undone.back,
-            left_with_another_value: undone.differ,
-            closed: undone.gone,
-            refused: undone.refused,
-            left_to_a_later_change: undone.left_to_later,
-        });
-        return json(&Document {
-            schema: "tinygram.set/1",
-            parameters: NoParameters {},
-            results: PutBack {
-                undone: rows.collect(),
-            },
-        });
-    }
-    let mut text = String::new();
-    for (id, undone) in all {
-        let _ = write!(text, "Change {id}: {} put back", undone.back);
-        for (count, words) in [
-            (
-                undone.differ,
-                "left alone, for they have another value by now",
-            ),
-            (
-                undone.left_to_later,
-                "left to a later change, which puts them back",
-            ),
-            (undone.gone, "closed"),
-            (undone.refused, "refused by the kernel"),
-        ] {
-            if count > 0 {
-                let _ = write!(text, "; {count} {words}");
-            }
-        }
-        text.push('\n');
-    }
-    text + "Whether a program has set an equal value since cannot be told.\n"
-}
-
-/// Shows the changes that are in force.
-pub(super) fn listed(journal: &Journal, as_json: bool) -> String {
-    if as_json {
-        return json(&Document {
-            schema: "tinygram.set/1",
-            parameters: NoParameters {},
-            results: InForce {
-                in_force: journal
-                    .in_force()
-                    .map(|(id, entry)| listed_row(id, entry))
-                    .collect(),
-            },
-        });
-    }
-    let mut text = String::new();
-    for (id, entry) in journal.in_force() {
-        let row = listed_row(id, entry);
-        let _ = writeln!(
-            text,
-            "{id}: {}={} on {} sockets since {}, by process {} of user {}{}: tinygram {}",
-            row.option, row.value, row.sockets, row.since, row.pid, row.uid, row.state, row.command
-        );
-    }
-    match text.is_empty() {
-        true => "No change is in force.\n".to_owned(),
-        false => text,
-    }
-}
-
-fn listed_row(id: u64, entry: &Entry) -> ListedRow {
-    let about = &entry.about;
-    let since = jiff::Timestamp::from_second(i64::try_from(about.at).unwrap_or(0));
-    ListedRow {
-        id,
-        option: about.option.name(),
-        value: about.option.show(&about.to),
-        sockets: entry.sockets.len(),
-        network_namespace: about.netns,
-        since: since.map(|at| at.to_string()).unwrap_or_default(),
-        pid: about.who.pid,
-        uid: about.who.uid,
-        state: match (about.is_temporary, entry.is_attended()) {
-            (false, _) => "",
-            (true, true) => ", which puts it back",
-            (true, false) => ", which was to put it back and has ended",
-        },
-        command: about.why.clone(),
-    }
 }
 
 /// `12 connections of nginx (431), mosquitto (77)`, and what was left out.
@@ -367,7 +346,9 @@ impl Parameters {
         Self {
             targets: plan.scope.targets.iter().map(ToString::to_string).collect(),
             all: plan.scope.all,
-            settings: plan.settings.iter().map(ToString::to_string).collect(),
+            settings: (plan.settings.iter().map(ToString::to_string))
+                .chain(plan.knobs.iter().map(ToString::to_string))
+                .collect(),
             lasting_s: plan.lasting.map(|length| length.as_secs_f64()),
             follow: plan.follows,
             dry_run: plan.is_dry,
@@ -376,15 +357,13 @@ impl Parameters {
 }
 
 #[derive(Serialize)]
-struct NoParameters {}
-
-#[derive(Serialize)]
 struct Planned {
     sockets: usize,
     programs: Vec<Program>,
     left_out: LeftOutRow,
     #[serde(skip_serializing_if = "Option::is_none")]
     follows: Option<Vec<String>>,
+    knobs: Vec<KnobRow>,
 }
 
 #[derive(Serialize)]
@@ -395,6 +374,7 @@ struct Changed {
     #[serde(skip_serializing_if = "Option::is_none")]
     follows: Option<Vec<String>>,
     settings: Vec<SettingRow>,
+    knobs: Vec<KnobRow>,
 }
 
 #[derive(Serialize)]
@@ -426,6 +406,21 @@ impl From<LeftOut> for LeftOutRow {
 }
 
 #[derive(Serialize)]
+struct KnobRow {
+    option: &'static str,
+    value: String,
+    network_namespace: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    route: Option<String>,
+    connections: usize,
+    other_connections: usize,
+    change: Option<u64>,
+    before: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+}
+
+#[derive(Serialize)]
 struct SettingRow {
     option: &'static str,
     value: String,
@@ -436,40 +431,6 @@ struct SettingRow {
     closed: usize,
     set_meanwhile: usize,
     refused: BTreeMap<String, usize>,
-}
-
-#[derive(Serialize)]
-struct PutBack {
-    undone: Vec<UndoneRow>,
-}
-
-#[derive(Serialize)]
-struct InForce {
-    in_force: Vec<ListedRow>,
-}
-
-#[derive(Serialize)]
-struct UndoneRow {
-    id: u64,
-    put_back: usize,
-    left_with_another_value: usize,
-    closed: usize,
-    refused: usize,
-    left_to_a_later_change: usize,
-}
-
-#[derive(Serialize)]
-struct ListedRow {
-    id: u64,
-    option: &'static str,
-    value: String,
-    sockets: usize,
-    network_namespace: u32,
-    since: String,
-    pid: u32,
-    uid: u32,
-    state: &'static str,
-    command: String,
 }
 
 const MOST_NAMES: usize = 5;

@@ -1,11 +1,14 @@
 //! Changes sockets by way of the journal, and puts them back.
 
+pub mod knobs;
+
 use std::collections::BTreeMap;
 use std::io;
 
 use tinygram_host::hand::{Change, Did, Hand, Outcome, Raw, Setting, SocketOption};
 use tinygram_host::namespace::Namespace;
 use tinygram_host::scope::{Found, Owned};
+use tinygram_host::tunable::Tunable;
 
 use crate::journal::{Journal, JournalError};
 
@@ -50,7 +53,7 @@ impl Applied {
 }
 
 /// What an undo did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undone {
     /// How many have the value that they had before.
     pub back: usize,
@@ -60,6 +63,9 @@ pub struct Undone {
     pub gone: usize,
     /// How many the kernel refused; then the change still counts as being in force.
     pub refused: usize,
+    /// The sockets whose programs have set the option since, to whatever value; they were left alone. Only a hand that has
+    /// seen it can tell ([`Hand::give_way`]).
+    pub gave_way: Vec<u64>,
     /// How many a later change has, which puts them back.
     pub left_to_later: usize,
 }
@@ -112,7 +118,8 @@ fn set_in(
     // A socket that has the value through another change of ours keeps it when that one is undone.
     let ours = |cookie| {
         let mut all = journal.in_force();
-        all.any(|(_, entry)| entry.about.option == option && entry.sockets.contains_key(&cookie))
+        let is_it = Tunable::Socket(option);
+        all.any(|(_, entry)| entry.about.option == is_it && entry.sockets.contains_key(&cookie))
     };
     let (already, before): (Vec<_>, Vec<_>) =
         sockets.partition(|(cookie, value)| *value == to && !ours(*cookie));
@@ -139,7 +146,7 @@ fn set_in(
             Did::Set => *applied.changed.entry(outcome.before).or_default() += 1,
             // Its program has set it since it was listed.
             Did::Differs if outcome.before == to => applied.already += 1,
-            Did::Differs => applied.set_meanwhile += 1,
+            Did::Differs | Did::GaveWay => applied.set_meanwhile += 1,
             Did::Refused(error) => *applied.refused.entry(error).or_default() += 1,
             Did::Gone => applied.gone += 1,
         }
@@ -162,6 +169,10 @@ pub fn undo(hand: &mut Hand, journal: &mut Journal, id: u64) -> Result<Undone, A
         return Ok(undone);
     };
     let (about, all) = (entry.about.clone(), entry.sockets.len());
+    let option = match about.option {
+        Tunable::Socket(option) => option,
+        Tunable::Knob(knob) => return knobs::undo(journal, id, knob, &about),
+    };
     let own = journal.release(id)?;
     undone.left_to_later = all - own.len();
     let changes: Vec<_> = own
@@ -172,11 +183,12 @@ pub fn undo(hand: &mut Hand, journal: &mut Journal, id: u64) -> Result<Undone, A
             only_if: Some(about.to),
         })
         .collect();
-    let outcomes = put_back(hand, about.option, about.netns, &changes)?;
+    let outcomes = put_back(hand, option, about.netns, &changes)?;
     for outcome in &outcomes {
         match outcome.did {
             Did::Set => undone.back += 1,
             Did::Differs => undone.differ += 1,
+            Did::GaveWay => undone.gave_way.push(outcome.cookie),
             Did::Refused(_) => undone.refused += 1,
             Did::Gone => undone.gone += 1,
         }

@@ -1,0 +1,162 @@
+//! The sentences and the JSON documents of `set --undo` and `set --list`.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use tinygram_remedy::apply::Undone;
+use tinygram_remedy::journal::{Entry, Journal, Place};
+use tinygram_report::{Document, json};
+
+/// Says what was put back; `saw` says whether what programs set meanwhile was seen.
+pub(super) fn undone(all: &[(u64, Undone)], saw: bool, as_json: bool) -> String {
+    if as_json {
+        let rows = all.iter().map(|(id, undone)| UndoneRow {
+            id: *id,
+            put_back: undone.back,
+            left_with_another_value: undone.differ,
+            left_to_their_program: saw.then_some(undone.gave_way.len()),
+            closed: undone.gone,
+            refused: undone.refused,
+            left_to_a_later_change: undone.left_to_later,
+        });
+        return json(&Document {
+            schema: "tinygram.set/1",
+            parameters: NoParameters {},
+            results: PutBack {
+                undone: rows.collect(),
+            },
+        });
+    }
+    let mut text = String::new();
+    for (id, undone) in all {
+        let _ = write!(text, "Change {id}: {} put back", undone.back);
+        for (count, words) in [
+            (
+                undone.differ,
+                "left alone, for they have another value by now",
+            ),
+            (
+                undone.gave_way.len(),
+                "left alone, for their program has set them meanwhile",
+            ),
+            (
+                undone.left_to_later,
+                "left to a later change, which puts them back",
+            ),
+            (undone.gone, "closed"),
+            (undone.refused, "refused by the kernel"),
+        ] {
+            if count > 0 {
+                let _ = write!(text, "; {count} {words}");
+            }
+        }
+        text.push('\n');
+    }
+    match saw {
+        true => text,
+        false => text + "Whether a program has set an equal value since cannot be told.\n",
+    }
+}
+
+/// Shows the changes that are in force.
+pub(super) fn listed(journal: &Journal, as_json: bool) -> String {
+    if as_json {
+        return json(&Document {
+            schema: "tinygram.set/1",
+            parameters: NoParameters {},
+            results: InForce {
+                in_force: journal
+                    .in_force()
+                    .map(|(id, entry)| listed_row(id, entry))
+                    .collect(),
+            },
+        });
+    }
+    let mut text = String::new();
+    for (id, entry) in journal.in_force() {
+        let row = listed_row(id, entry);
+        let _ = writeln!(
+            text,
+            "{id}: {}={} {} since {}, by process {} of user {}{}: tinygram {}",
+            row.option, row.value, row.place, row.since, row.pid, row.uid, row.state, row.command
+        );
+    }
+    match text.is_empty() {
+        true => "No change is in force.\n".to_owned(),
+        false => text,
+    }
+}
+
+fn listed_row(id: u64, entry: &Entry) -> ListedRow {
+    let about = &entry.about;
+    let since = jiff::Timestamp::from_second(i64::try_from(about.at).unwrap_or(0));
+    ListedRow {
+        id,
+        option: about.option.name(),
+        value: about.option.show(&about.to),
+        sockets: entry.sockets.len(),
+        place: match &entry.knob {
+            None => format!("on {} sockets", entry.sockets.len()),
+            Some((Place { route: None, .. }, _)) => {
+                format!("in network namespace {}", about.netns)
+            }
+            Some((
+                Place {
+                    route: Some(route), ..
+                },
+                _,
+            )) => format!("for the route {route}"),
+        },
+        network_namespace: about.netns,
+        since: since.map(|at| at.to_string()).unwrap_or_default(),
+        pid: about.who.pid,
+        uid: about.who.uid,
+        state: match (about.is_temporary, entry.is_attended()) {
+            (false, _) => "",
+            (true, true) => ", which puts it back",
+            (true, false) => ", which was to put it back and has ended",
+        },
+        command: about.why.clone(),
+    }
+}
+
+#[derive(Serialize)]
+struct PutBack {
+    undone: Vec<UndoneRow>,
+}
+
+#[derive(Serialize)]
+struct InForce {
+    in_force: Vec<ListedRow>,
+}
+
+#[derive(Serialize)]
+struct UndoneRow {
+    id: u64,
+    put_back: usize,
+    left_with_another_value: usize,
+    /// `None`: what programs set meanwhile was not seen.
+    left_to_their_program: Option<usize>,
+    closed: usize,
+    refused: usize,
+    left_to_a_later_change: usize,
+}
+
+#[derive(Serialize)]
+struct ListedRow {
+    id: u64,
+    option: &'static str,
+    value: String,
+    sockets: usize,
+    #[serde(rename = "where")]
+    place: String,
+    network_namespace: u32,
+    since: String,
+    pid: u32,
+    uid: u32,
+    state: &'static str,
+    command: String,
+}
+
+#[derive(Serialize)]
+struct NoParameters {}
