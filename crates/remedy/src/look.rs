@@ -46,6 +46,10 @@ pub enum Cause {
     Nagle,
     /// This end acknowledged late, and the peer held until then.
     LateAck,
+    /// The program has set `TCP_CORK` and not taken it off.
+    Cork,
+    /// The kernel gathered small writes while a packet waited in a queue of this host.
+    Autocork,
 }
 
 /// Watches for `length`, or until `is_over`.
@@ -120,8 +124,9 @@ pub fn cause(finding: &Finding) -> Result<Cause, &'static str> {
         (Part::AcknowledgedLate, _) => Ok(Cause::LateAck),
         (Part::Sent, Facts::Held { reason, .. }) => match reason {
             Reason::Nagle => Ok(Cause::Nagle),
-            Reason::Cork | Reason::MsgMore => Err("the program's own TCP_CORK or MSG_MORE"),
-            Reason::Autocork => Err("autocorking (sysctl net.ipv4.tcp_autocorking)"),
+            Reason::Cork => Ok(Cause::Cork),
+            Reason::MsgMore => Err("the program's own MSG_MORE"),
+            Reason::Autocork => Ok(Cause::Autocork),
             Reason::CongestionWindow => Err("the congestion window"),
             Reason::Buffer => Err("a buffer that is smaller than two segments"),
         },

@@ -4,21 +4,54 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use tinygram_host::hand::{Raw, Setting, Socket, SocketOption};
+use tinygram_host::knob::{Knob, KnobSetting};
+use tinygram_host::namespace::Namespace;
+use tinygram_host::route::RouteKey;
 use tinygram_stalls::Side;
 
+use crate::apply::knobs::routes;
 use crate::look::{Cause, Look, Stalling};
 
 /// A setting, and the sockets that are to have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
-    /// The setting.
-    pub setting: Setting,
+    /// What is set.
+    pub means: Means,
     /// The sockets, by the service that they belong to.
     pub sockets: BTreeSet<Service>,
     /// The services whose stalls it is to end.
     pub stalling: BTreeSet<Service>,
     /// What it ends.
     pub cause: Cause,
+    /// How many connections beside those of the services it touches: of a namespace or a route. It is not tried then.
+    pub others: usize,
+}
+
+/// What a remedy sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Means {
+    /// An option of the sockets.
+    Socket(Setting),
+    /// A knob, at these places.
+    Knob(KnobSetting, Vec<KnobPlace>),
+}
+
+/// A network namespace, or one of its routes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnobPlace {
+    /// The inode of the namespace.
+    pub netns: u32,
+    /// The route, of a route's knob.
+    pub route: Option<RouteKey>,
+}
+
+impl std::fmt::Display for Means {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Socket(setting) => write!(f, "{setting}"),
+            Self::Knob(setting, _) => write!(f, "{setting}"),
+        }
+    }
 }
 
 /// The sockets at one end of a service: those of a port here, or those to a port elsewhere.
@@ -74,6 +107,18 @@ impl std::fmt::Display for Service {
 }
 
 impl Remedy {
+    /// Returns whether it copies descriptors of the program, which is done only where it is asked for.
+    #[must_use]
+    pub fn takes_descriptors(&self) -> bool {
+        matches!(&self.means, Means::Socket(setting) if setting.option.takes_descriptor())
+    }
+
+    /// Returns whether it leaves a remainder of each stall: a bound of the delayed ACK does.
+    #[must_use]
+    pub fn leaves_a_remainder(&self) -> bool {
+        matches!(&self.means, Means::Socket(setting) if setting.option == SocketOption::DelackMax)
+    }
+
     /// Returns whether a socket is to have it.
     #[must_use]
     pub fn is_for(&self, socket: &Socket) -> bool {
@@ -82,7 +127,7 @@ impl Remedy {
     }
 }
 
-/// Returns the remedies to try, in this order. `sockets` are all of this host that were found.
+/// Returns the remedies, the least invasive first. `sockets` are all of this host that were found.
 #[must_use]
 pub fn candidates(look: &Look, sockets: &[Socket]) -> Vec<Remedy> {
     let mut by_cause: BTreeMap<Cause, BTreeSet<Service>> = BTreeMap::new();
@@ -94,31 +139,122 @@ pub fn candidates(look: &Look, sockets: &[Socket]) -> Vec<Remedy> {
     for (cause, stalling) in by_cause {
         match cause {
             Cause::Nagle => {
+                let receivers = peers(look, sockets);
+                let remedy = |setting, sockets| Remedy {
+                    means: Means::Socket(setting),
+                    sockets,
+                    stalling: stalling.clone(),
+                    cause,
+                    others: 0,
+                };
+                all.push(remedy(nodelay(), stalling.clone()));
+                if !receivers.is_empty() {
+                    all.push(remedy(shortest_delay(), receivers.clone()));
+                    all.extend(knobs(cause, &receivers, &stalling, sockets));
+                }
+            }
+            Cause::LateAck => {
                 all.push(Remedy {
-                    setting: nodelay(),
+                    means: Means::Socket(shortest_delay()),
                     sockets: stalling.clone(),
                     stalling: stalling.clone(),
                     cause,
+                    others: 0,
                 });
-                let receivers = peers(look, sockets);
-                if !receivers.is_empty() {
-                    all.push(Remedy {
-                        setting: shortest_delay(),
-                        sockets: receivers,
-                        stalling,
-                        cause,
-                    });
-                }
+                all.extend(knobs(cause, &stalling, &stalling, sockets));
             }
-            Cause::LateAck => all.push(Remedy {
-                setting: shortest_delay(),
+            Cause::Cork => all.push(Remedy {
+                means: Means::Socket(uncorked()),
                 sockets: stalling.clone(),
                 stalling,
                 cause,
+                others: 0,
             }),
+            Cause::Autocork => {
+                let off = (Knob::Autocorking, 0);
+                all.extend(of_namespaces(off, cause, &stalling, &stalling, sockets));
+            }
         }
     }
     all
+}
+
+/// Returns the knobs by which these receivers acknowledge at once, the one that touches fewer connections first. What
+/// cannot be asked for is left out: a namespace that has ended, a route that is gone.
+fn knobs(
+    cause: Cause,
+    receivers: &BTreeSet<Service>,
+    stalling: &BTreeSet<Service>,
+    sockets: &[Socket],
+) -> Vec<Remedy> {
+    let mut places = Vec::new();
+    let mut others = 0;
+    for namespace in namespaces(receivers) {
+        let is_meant = |socket: &Socket| is_of(receivers, socket);
+        let routes = routes(&namespace, sockets, is_meant).unwrap_or_default();
+        for (route, shared) in routes {
+            places.push(KnobPlace {
+                netns: namespace.inode,
+                route: Some(route),
+            });
+            others += shared.others;
+        }
+    }
+    let quickack = KnobSetting {
+        knob: Knob::Quickack,
+        value: 1,
+    };
+    let by_route = (!places.is_empty()).then(|| Remedy {
+        means: Means::Knob(quickack, places),
+        sockets: receivers.clone(),
+        stalling: stalling.clone(),
+        cause,
+        others,
+    });
+    let pingpong = (Knob::Pingpong, MOST_PINGPONG);
+    let by_namespace = of_namespaces(pingpong, cause, receivers, stalling, sockets);
+    by_route.into_iter().chain(by_namespace).collect()
+}
+
+/// Returns a knob of the namespaces of these services, if one of those is still there.
+fn of_namespaces(
+    (knob, value): (Knob, u32),
+    cause: Cause,
+    services: &BTreeSet<Service>,
+    stalling: &BTreeSet<Service>,
+    sockets: &[Socket],
+) -> Option<Remedy> {
+    let mut places = Vec::new();
+    let mut others = 0;
+    for namespace in namespaces(services) {
+        let netns = namespace.inode;
+        places.push(KnobPlace { netns, route: None });
+        let here = sockets
+            .iter()
+            .filter(|socket| socket.netns == netns && !socket.listens());
+        others += here.filter(|socket| !is_of(services, socket)).count();
+    }
+    (!places.is_empty()).then(|| Remedy {
+        means: Means::Knob(KnobSetting { knob, value }, places),
+        sockets: services.clone(),
+        stalling: stalling.clone(),
+        cause,
+        others,
+    })
+}
+
+fn namespaces(services: &BTreeSet<Service>) -> Vec<Namespace> {
+    let inodes: BTreeSet<u32> = services.iter().map(|service| service.netns).collect();
+    inodes.into_iter().filter_map(Namespace::find).collect()
+}
+
+/// Returns whether a socket is of one of the services, or the other end of one that is: both may be here, and send by the
+/// same route.
+fn is_of(services: &BTreeSet<Service>, socket: &Socket) -> bool {
+    services.iter().any(|service| {
+        service.has(socket.netns, socket.local, socket.remote)
+            || service.has(socket.netns, socket.remote, socket.local)
+    })
 }
 
 /// Returns the other ends of the stalling senders that are on this host.
@@ -150,6 +286,13 @@ fn nodelay() -> Setting {
     }
 }
 
+fn uncorked() -> Setting {
+    Setting {
+        option: SocketOption::Cork,
+        value: Raw::of(0),
+    }
+}
+
 /// The shortest bound of a delayed ACK that the kernel takes: two ticks.
 fn shortest_delay() -> Setting {
     Setting {
@@ -157,3 +300,6 @@ fn shortest_delay() -> Setting {
         value: Raw::of(2),
     }
 }
+
+/// A receiver then takes a connection for interactive only after so many answers in a row: in effect, seldom.
+const MOST_PINGPONG: u32 = 255;

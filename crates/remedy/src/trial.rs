@@ -16,12 +16,12 @@ use tinygram_stalls::Tier;
 use tinygram_watch::finding::Finding;
 use tinygram_watch::live::Live;
 
-use crate::apply::{self, ApplyError, Why};
+use crate::apply::{self, ApplyError, Why, knobs};
 use crate::journal::Journal;
 use crate::look::cause;
 use crate::proof::statistics::{Figures, Pair, Period};
 use crate::proof::{self, Demand, Verdict};
-use crate::remedy::{Remedy, Service};
+use crate::remedy::{Means, Remedy, Service};
 
 /// What a trial needs of the host.
 pub struct Bench<'a> {
@@ -60,6 +60,10 @@ pub struct Tried {
     pub kept: Vec<u64>,
     /// Whether it was stopped from outside.
     pub was_stopped: bool,
+    /// Why a knob could not be turned.
+    pub refused: Option<String>,
+    /// How many sockets were left to their programs, which set the option during the trial.
+    pub gave_way: usize,
 }
 
 /// A period that is going on or over.
@@ -84,18 +88,7 @@ pub fn run(
     seed: u64,
 ) -> Result<Tried, ApplyError> {
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let services = remedy.sockets.iter().chain(&remedy.stalling);
-    let namespaces: BTreeSet<u32> = services.map(|service| service.netns).collect();
-    let mut trial = Trial {
-        bench,
-        remedy,
-        namespaces: namespaces.into_iter().filter_map(Namespace::find).collect(),
-        in_force: Vec::new(),
-        treated: BTreeSet::new(),
-        measured: BTreeSet::new(),
-        known: BTreeMap::new(),
-        most: 0,
-    };
+    let mut trial = Trial::of(bench, remedy);
     let mut pairs: Vec<Pair> = Vec::new();
     let mut tried = Tried {
         verdict: Verdict::CannotTell,
@@ -105,12 +98,15 @@ pub fn run(
         sockets: 0,
         kept: Vec::new(),
         was_stopped: false,
+        refused: None,
+        gave_way: 0,
     };
     let most = proof::LOOKS[proof::LOOKS.len() - 1];
     while pairs.len() < most {
         let with_first = dice.next_u64() & 1 == 0;
         let Some(pair) = trial.pair(with_first, length)? else {
-            tried.was_stopped = true;
+            tried.refused = trial.refused.take();
+            tried.was_stopped = tried.refused.is_none();
             break;
         };
         pairs.push(pair);
@@ -130,7 +126,20 @@ pub fn run(
         tried.kept = std::mem::take(&mut trial.in_force);
     }
     tried.sockets = trial.most;
+    tried.gave_way = trial.gave_way;
     Ok(tried)
+}
+
+/// Gives a remedy that proved itself to the sockets that are meant now, without a trial, and returns the changes' numbers.
+///
+/// # Errors
+///
+/// Returns what the system refuses.
+pub fn give(bench: &mut Bench<'_>, remedy: &Remedy) -> Result<Vec<u64>, ApplyError> {
+    let mut trial = Trial::of(bench, remedy);
+    let is_temporary = trial.bench.is_temporary;
+    trial.turn_on(is_temporary)?;
+    Ok(std::mem::take(&mut trial.in_force))
 }
 
 struct Trial<'a, 'b> {
@@ -140,6 +149,8 @@ struct Trial<'a, 'b> {
     namespaces: Vec<Namespace>,
     /// The changes that are to be undone at the end of this period.
     in_force: Vec<u64>,
+    refused: Option<String>,
+    gave_way: usize,
     treated: BTreeSet<u64>,
     measured: BTreeSet<u64>,
     /// Sockets of the services, and whether they are meant.
@@ -147,7 +158,24 @@ struct Trial<'a, 'b> {
     most: usize,
 }
 
-impl Trial<'_, '_> {
+impl<'a, 'b> Trial<'a, 'b> {
+    fn of(bench: &'a mut Bench<'b>, remedy: &'a Remedy) -> Self {
+        let services = remedy.sockets.iter().chain(&remedy.stalling);
+        let namespaces: BTreeSet<u32> = services.map(|service| service.netns).collect();
+        Self {
+            bench,
+            remedy,
+            namespaces: namespaces.into_iter().filter_map(Namespace::find).collect(),
+            in_force: Vec::new(),
+            refused: None,
+            gave_way: 0,
+            treated: BTreeSet::new(),
+            measured: BTreeSet::new(),
+            known: BTreeMap::new(),
+            most: 0,
+        }
+    }
+
     /// Returns what two periods showed; `None` if they were stopped.
     fn pair(&mut self, with_first: bool, length: Duration) -> Result<Option<Pair>, ApplyError> {
         let mut spans: Vec<Span> = Vec::new();
@@ -157,7 +185,7 @@ impl Trial<'_, '_> {
             let back = self.turn_off();
             done?;
             back?;
-            if (self.bench.is_stopped)() {
+            if self.refused.is_some() || (self.bench.is_stopped)() {
                 return Ok(None);
             }
         }
@@ -191,7 +219,7 @@ impl Trial<'_, '_> {
             period: Period::default(),
         });
         let mut swept = Instant::now();
-        while begun.elapsed() < length && !(self.bench.is_stopped)() {
+        while begun.elapsed() < length && self.refused.is_none() && !(self.bench.is_stopped)() {
             self.collect(BREATH, spans);
             if swept.elapsed() >= SWEEP {
                 // Connections that were opened meanwhile.
@@ -239,14 +267,25 @@ impl Trial<'_, '_> {
         self.treated
             .extend(found.sockets.iter().map(|owned| owned.socket.cookie));
         self.most = self.most.max(self.treated.len());
-        let applied = apply::set(
-            self.bench.hand,
-            &mut journal,
-            &found,
-            &self.remedy.setting,
-            why,
-        )?;
-        self.in_force.extend(applied.ids);
+        match &self.remedy.means {
+            Means::Socket(setting) => {
+                let applied = apply::set(self.bench.hand, &mut journal, &found, setting, why)?;
+                self.in_force.extend(applied.ids);
+            }
+            Means::Knob(setting, places) if self.in_force.is_empty() => {
+                for place in places {
+                    let Some(namespace) = Namespace::find(place.netns) else {
+                        continue;
+                    };
+                    let route = place.route.as_ref();
+                    let turned = knobs::set(&mut journal, &namespace, *setting, route, why)?;
+                    self.in_force.extend(turned.id);
+                    self.refused = self.refused.take().or(turned.refused);
+                }
+            }
+            // It holds for connections that were opened since.
+            Means::Knob(..) => {}
+        }
         Ok(())
     }
 
@@ -258,7 +297,11 @@ impl Trial<'_, '_> {
         }
         let mut journal = Journal::open(&self.bench.journal)?;
         while let Some(id) = self.in_force.pop() {
-            apply::undo(self.bench.hand, &mut journal, id)?;
+            let undone = apply::undo(self.bench.hand, &mut journal, id)?;
+            // What its program has decided stays so.
+            self.gave_way += undone.gave_way.len();
+            let left = undone.gave_way.into_iter().map(|cookie| (cookie, false));
+            self.known.extend(left);
         }
         Ok(())
     }

@@ -25,6 +25,8 @@ pub enum Verdict {
     NoEffect,
     /// Too little was seen.
     CannotTell,
+    /// It helps, and another remedy, which was tried, too, helps more.
+    OtherIsBetter,
 }
 
 /// What is asked of a remedy.

@@ -364,6 +364,46 @@ mod tests {
         assert!(wrong < 3, "{wrong}");
     }
 
+    /// Trials as they are run, of a service that stalls in every turn, with a remedy that does nothing: of two hundred, one is
+    /// kept at most.
+    #[test]
+    fn what_does_nothing_is_seldom_kept() {
+        use crate::proof::{Demand, LOOKS, Verdict, decide};
+        let mut dice = Xoshiro256PlusPlus::seed_from_u64(13);
+        let mut kept = 0;
+        for seed in 0..200 {
+            // How busy the machine is differs from pair to pair more than within one.
+            let mut span = |slowness: u64| {
+                let turns = 8 + dice.next_u64() % 4;
+                let turns_ns: Vec<u64> = (0..turns)
+                    .map(|_| 43_000_000 + slowness + dice.next_u64() % 3_000_000)
+                    .collect();
+                Period {
+                    stalled_ns: turns_ns.iter().map(|turn| turn - 500_000).sum(),
+                    ..period(turns, turns_ns)
+                }
+            };
+            let mut pairs = Vec::new();
+            let verdict = loop {
+                let slowness = (pairs.len() as u64 * 7919 + seed * 104_729) % 20_000_000;
+                pairs.push(Pair {
+                    with: span(slowness),
+                    without: span(slowness),
+                });
+                let demand = Demand {
+                    most_extra_segments: 1.0,
+                };
+                if LOOKS.contains(&pairs.len())
+                    && let Some(verdict) = decide(&pairs, demand, seed).1
+                {
+                    break verdict;
+                }
+            };
+            kept += u32::from(verdict == Verdict::Kept);
+        }
+        assert!(kept <= 1, "{kept}");
+    }
+
     #[test]
     fn the_chance_of_ten_equal_signs_is_one_in_a_thousand() {
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(1);

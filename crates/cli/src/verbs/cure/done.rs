@@ -7,12 +7,13 @@ use tinygram_host::follow::Rules;
 use tinygram_host::hand::{Hand, Socket};
 use tinygram_host::meter::Meter;
 use tinygram_host::scope::Scope;
+use tinygram_host::target::Target;
 use tinygram_remedy::apply::{self, ApplyError, Why};
 use tinygram_remedy::follow::Follower;
 use tinygram_remedy::journal::Journal;
 use tinygram_remedy::look::{Look, look};
 use tinygram_remedy::proof::{self, Verdict};
-use tinygram_remedy::remedy::{End, Remedy, candidates};
+use tinygram_remedy::remedy::{End, Means, Remedy, candidates};
 use tinygram_remedy::trial::{self, Bench, Tried};
 use tinygram_watch::kernel::Options;
 use tinygram_watch::live::{Choice, Live};
@@ -52,16 +53,41 @@ impl Cured {
     }
 }
 
-pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
+/// Returns the hand, which gives way to programs if anything is to be set.
+pub(super) fn open_hand(plan: &Plan) -> Result<Hand, Failure> {
     let mut hand = hand::open()?;
+    if !plan.is_dry {
+        hand::give_way(&mut hand, "cure");
+    }
+    Ok(hand)
+}
+
+/// Returns the processes that listen on the same socket as one that is meant: a pre-forking server's others.
+pub(super) fn partners(plan: &Plan, hand: &mut Hand) -> Result<Vec<Target>, Failure> {
+    let found = plan.scope().find(hand).map_err(walking)?;
+    if !found.partners.is_empty() {
+        remark(&format!(
+            "tinygram cure: {} on the same socket, and {} meant, too",
+            match found.partners.len() {
+                1 => "1 other process listens".to_owned(),
+                count => format!("{count} other processes listen"),
+            },
+            if found.partners.len() == 1 {
+                "is"
+            } else {
+                "are"
+            }
+        ));
+    }
+    Ok(found.partners.into_iter().map(Target::Process).collect())
+}
+
+pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
     let options = Options::default();
     let mut live = Live::open(Choice::Kernel, &options, None)
         .map_err(|lacking| Failure::Input(lacking.to_string()))?;
-    let scope = Scope {
-        targets: plan.targets.clone(),
-        ..Scope::default()
-    };
-    let found = scope.find(&mut hand).map_err(walking)?;
+    let scope = plan.scope();
+    let found = scope.find(hand).map_err(walking)?;
     let meant = found
         .sockets
         .iter()
@@ -72,7 +98,7 @@ pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
         plan.look,
         counted(meant as u64, "connection")
     ));
-    let look = look(&mut live, &plan.targets, plan.look, stop::is_asked);
+    let look = look(&mut live, &scope.targets, plan.look, stop::is_asked);
     let mut cured = Cured {
         sockets: meant,
         remedies: Vec::new(),
@@ -82,16 +108,15 @@ pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
     // The other ends on this host may belong to anybody.
     let everything = Scope {
         all: true,
-        targets: plan.targets.clone(),
-        ..Scope::default()
+        ..plan.scope()
     };
-    let all = everything.find(&mut hand).map_err(walking)?;
+    let all = everything.find(hand).map_err(walking)?;
     let sockets: Vec<Socket> = all.sockets.into_iter().map(|owned| owned.socket).collect();
     let mut remedies = candidates(&cured.look, &sockets);
     if let Some(setting) = &plan.instead {
         remedies.truncate(1);
         for remedy in &mut remedies {
-            remedy.setting = setting.clone();
+            remedy.means = Means::Socket(setting.clone());
         }
     }
     if plan.is_dry || stop::is_asked() || remedies.is_empty() {
@@ -100,7 +125,7 @@ pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
     }
     let mut meter = Meter::open().map_err(|lacking| hand::refused(&lacking))?;
     let mut bench = Bench {
-        hand: &mut hand,
+        hand,
         live: &mut live,
         meter: &mut meter,
         scope: &scope,
@@ -110,34 +135,113 @@ pub(super) fn cure(plan: &Plan) -> Result<Cured, Failure> {
         is_stopped: stop::is_asked,
     };
     let length = period(&cured.look);
-    let mut is_over = false;
-    for remedy in remedies {
-        let tried = match is_over {
-            true => None,
-            false => {
-                remark(&format!(
-                    "tinygram cure: trying {} in {} to {} periods of {length:?}",
-                    remedy.setting,
-                    2 * proof::LOOKS[0],
-                    2 * proof::LOOKS[proof::LOOKS.len() - 1]
-                ));
-                Some(
-                    trial::run(&mut bench, &remedy, length, plan.demand, plan.seed)
-                        .map_err(|error| failed(&error))?,
-                )
-            }
-        };
-        is_over |= tried
-            .as_ref()
-            .is_some_and(|tried| tried.verdict == Verdict::Kept || tried.was_stopped);
-        cured.remedies.push((remedy, tried));
-    }
+    cured.remedies = try_all(plan, &mut bench, remedies, length)?;
     Ok(cured)
+}
+
+/// Tries the remedies in their order until one is kept. After one that leaves a remainder those that leave none are tried,
+/// too, and the better one is kept.
+fn try_all(
+    plan: &Plan,
+    bench: &mut Bench<'_>,
+    remedies: Vec<Remedy>,
+    length: Duration,
+) -> Result<Vec<(Remedy, Option<Tried>)>, Failure> {
+    let mut all: Vec<(Remedy, Option<Tried>)> = Vec::new();
+    let mut best: Option<usize> = None;
+    let mut was_stopped = false;
+    for remedy in remedies {
+        let is_enough = best.is_some_and(|best| !all[best].0.leaves_a_remainder());
+        let is_not_asked = remedy.takes_descriptors() && !plan.uncorks;
+        if was_stopped || is_enough || is_not_asked || remedy.others > 0 {
+            all.push((remedy, None));
+            continue;
+        }
+        remark(&format!(
+            "tinygram cure: trying {} in {} to {} periods of {length:?}",
+            remedy.means,
+            2 * proof::LOOKS[0],
+            2 * proof::LOOKS[proof::LOOKS.len() - 1]
+        ));
+        if let Some(best) = best {
+            // Each is compared with nothing.
+            put_back(bench, all[best].1.as_mut())?;
+        }
+        let tried = trial::run(bench, &remedy, length, plan.demand, plan.seed)
+            .map_err(|error| failed(&error))?;
+        was_stopped = tried.was_stopped;
+        all.push((remedy, Some(tried)));
+        if was_stopped {
+            // What was kept before is put back, too.
+            for (_, tried) in &mut all {
+                if let Some(tried) = tried.as_mut().filter(|tried| is_kept(&&**tried)) {
+                    tried.was_stopped = true;
+                }
+            }
+            continue;
+        }
+        let new = all.len() - 1;
+        best = match best {
+            None => all[new].1.as_ref().filter(is_kept).map(|_| new),
+            Some(old) => Some(better(bench, &mut all, old, new)?),
+        };
+    }
+    Ok(all)
+}
+
+/// Keeps the better of two remedies, and returns which that is.
+fn better(
+    bench: &mut Bench<'_>,
+    all: &mut [(Remedy, Option<Tried>)],
+    old: usize,
+    new: usize,
+) -> Result<usize, Failure> {
+    let change = |index: usize| {
+        let tried = all[index].1.as_ref().filter(is_kept)?;
+        tried.figures.as_ref().map(|figures| figures.stalled_ms)
+    };
+    // Beyond what the intervals leave open.
+    let is_better = match (change(old), change(new)) {
+        (Some(old), Some(new)) => new.high < old.low,
+        _ => false,
+    };
+    let (kept, other) = if is_better { (new, old) } else { (old, new) };
+    if !is_better {
+        put_back(bench, all[new].1.as_mut())?;
+        let (remedy, tried) = &mut all[old];
+        if let Some(tried) = tried {
+            tried.kept = trial::give(bench, remedy).map_err(|error| failed(&error))?;
+        }
+    }
+    if let Some(tried) = all[other].1.as_mut().filter(|tried| is_kept(&&**tried)) {
+        tried.verdict = Verdict::OtherIsBetter;
+    }
+    Ok(kept)
+}
+
+fn is_kept(tried: &&Tried) -> bool {
+    tried.verdict == Verdict::Kept
+}
+
+/// Puts back what a trial kept.
+fn put_back(bench: &mut Bench<'_>, tried: Option<&mut Tried>) -> Result<(), Failure> {
+    let Some(tried) = tried else { return Ok(()) };
+    let journal = Journal::open(&bench.journal);
+    let mut journal = journal.map_err(|error| failed(&error.into()))?;
+    for id in tried.kept.drain(..) {
+        apply::undo(bench.hand, &mut journal, id).map_err(|error| failed(&error))?;
+    }
+    Ok(())
 }
 
 /// Gives what was kept to connections to come for `length`, and puts everything back.
 #[expect(clippy::disallowed_methods, reason = "what is waited for is real time")]
-pub(super) fn watch_over(plan: &Plan, cured: &Cured, length: Duration) -> Result<(), Failure> {
+pub(super) fn watch_over(
+    plan: &Plan,
+    cured: &Cured,
+    hand: &mut Hand,
+    length: Duration,
+) -> Result<(), Failure> {
     let kept = cured.remedies.iter().find_map(|(remedy, tried)| {
         let tried = tried.as_ref()?;
         (tried.verdict == Verdict::Kept).then_some((remedy, tried))
@@ -146,21 +250,23 @@ pub(super) fn watch_over(plan: &Plan, cured: &Cured, length: Duration) -> Result
         stop::wait(length);
         return Ok(());
     };
-    let mut hand = hand::open()?;
     let mut ids = tried.kept.clone();
     let mut followers = Vec::new();
-    let begun = followers_of(plan, remedy, &mut hand, &mut followers);
+    let begun = followers_of(plan, remedy, hand, &mut followers);
     let followed = begun.and_then(|()| {
         // Those that were opened since the trial.
-        ids.extend(sweep(plan, remedy, &mut hand)?);
+        ids.extend(sweep(plan, remedy, hand)?);
         remark(&format!(
             "tinygram cure: {} for connections to come, too, for {length:?} or until Ctrl-C",
-            remedy.setting
+            remedy.means
         ));
         let begun = Instant::now();
         while !stop::is_asked() && begun.elapsed() < length {
+            if followers.is_empty() {
+                stop::wait(BREATH);
+            }
             for follower in &mut followers {
-                let stepped = follower.step(&mut hand, BREATH);
+                let stepped = follower.step(hand, BREATH);
                 stepped.map_err(|error| failed(&error))?;
             }
         }
@@ -170,12 +276,12 @@ pub(super) fn watch_over(plan: &Plan, cured: &Cured, length: Duration) -> Result
     let mut came = 0;
     for follower in followers {
         ids.extend(follower.ids());
-        came += follower.close().map_or(0, |what| what.opened);
+        came += follower.close(hand).map_or(0, |what| what.opened);
     }
     let mut journal = open(plan)?;
     let mut undone = 0;
     for id in ids.iter().rev() {
-        let back = apply::undo(&mut hand, &mut journal, *id).map_err(|error| failed(&error))?;
+        let back = apply::undo(hand, &mut journal, *id).map_err(|error| failed(&error))?;
         undone += back.back;
     }
     remark(&format!(
@@ -193,10 +299,12 @@ fn followers_of(
     hand: &mut Hand,
     followers: &mut Vec<Follower>,
 ) -> Result<(), Failure> {
-    let scope = Scope {
-        targets: plan.targets.clone(),
-        ..Scope::default()
+    let setting = match &remedy.means {
+        Means::Socket(setting) if !remedy.takes_descriptors() => setting,
+        // A knob holds for connections to come; a descriptor's option cannot be given to them.
+        _ => return Ok(()),
     };
+    let scope = plan.scope();
     let found = scope.find(hand).map_err(walking)?;
     for service in &remedy.sockets {
         let rules = match service.end {
@@ -204,7 +312,7 @@ fn followers_of(
             End::Client(server) => Rules::of(&scope, &found).to(server),
         };
         let paused = open(plan)?.pause().map_err(|error| failed(&error.into()))?;
-        let setting = slice::from_ref(&remedy.setting);
+        let setting = slice::from_ref(setting);
         let follower = Follower::open(&rules, setting, paused, &plan.command);
         followers.push(follower.map_err(|lacking| hand::refused(&lacking))?);
     }
@@ -213,20 +321,20 @@ fn followers_of(
 
 /// Gives a remedy to the sockets that are meant and do not have it, and returns the changes' numbers.
 fn sweep(plan: &Plan, remedy: &Remedy, hand: &mut Hand) -> Result<Vec<u64>, Failure> {
-    let scope = Scope {
-        targets: plan.targets.clone(),
-        ..Scope::default()
+    let Means::Socket(setting) = &remedy.means else {
+        return Ok(Vec::new());
     };
+    let scope = plan.scope();
     let mut found = scope.find(hand).map_err(walking)?;
     found.sockets.retain(|owned| {
         let socket = &owned.socket;
-        remedy.is_for(socket) && socket.values[&remedy.setting.option] != remedy.setting.value
+        remedy.is_for(socket) && socket.values[&setting.option] != setting.value
     });
     let why = Why {
         command: &plan.command,
         is_temporary: true,
     };
-    let applied = apply::set(hand, &mut open(plan)?, &found, &remedy.setting, why);
+    let applied = apply::set(hand, &mut open(plan)?, &found, setting, why);
     Ok(applied.map_err(|error| failed(&error))?.ids)
 }
 

@@ -39,6 +39,10 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
 
+    /// Also take TCP_CORK off where the program leaves it on; this copies the program's descriptors (pidfd_getfd)
+    #[arg(long)]
+    uncork: bool,
+
     /// How many more data segments an answer may take, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     max_extra_segments: u32,
@@ -68,13 +72,16 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let mut plan = Plan::of(args).map_err(Failure::Input)?;
     stop::listen()?;
+    let mut hand = done::open_hand(&plan)?;
     loop {
-        let cured = done::cure(&plan)?;
+        plan.partners.clear();
+        plan.partners = done::partners(&plan, &mut hand)?;
+        let cured = done::cure(&plan, &mut hand)?;
         show::show(&plan, &cured)?;
         let Some(length) = plan.watch else {
             return Ok(cured.outcome());
         };
-        done::watch_over(&plan, &cured, length)?;
+        done::watch_over(&plan, &cured, &mut hand, length)?;
         if stop::is_asked() {
             return Ok(cured.outcome());
         }

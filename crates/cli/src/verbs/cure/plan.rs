@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tinygram_host::hand::Setting;
+use tinygram_host::scope::Scope;
 use tinygram_host::target::Target;
 use tinygram_remedy::proof::Demand;
 
@@ -11,8 +12,12 @@ use super::Args;
 
 pub(super) struct Plan {
     pub(super) targets: Vec<Target>,
+    /// The processes that listen together with one that is meant.
+    pub(super) partners: Vec<Target>,
     pub(super) look: Duration,
     pub(super) is_dry: bool,
+    /// Whether descriptors of the program may be copied.
+    pub(super) uncorks: bool,
     /// How long what is kept stays, before everything is tried anew.
     pub(super) watch: Option<Duration>,
     pub(super) demand: Demand,
@@ -37,8 +42,10 @@ impl Plan {
         }
         Ok(Self {
             targets: Target::all(&args.targets)?,
+            partners: Vec::new(),
             look: args.look,
             is_dry: args.dry_run,
+            uncorks: args.uncork,
             watch: args.watch,
             demand: Demand {
                 most_extra_segments: f64::from(args.max_extra_segments) / 100.0,
@@ -49,6 +56,17 @@ impl Plan {
             instead,
             command: format!("cure {words} --seed {seed}"),
         })
+    }
+}
+
+impl Plan {
+    /// Returns whose connections are meant.
+    pub(super) fn scope(&self) -> Scope {
+        let all = self.targets.iter().chain(&self.partners);
+        Scope {
+            targets: all.cloned().collect(),
+            ..Scope::default()
+        }
     }
 }
 

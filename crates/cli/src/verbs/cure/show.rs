@@ -3,10 +3,12 @@
 use std::fmt::Write;
 
 use serde::Serialize;
+use tinygram_host::hand::SocketOption;
+use tinygram_host::knob::KnobSetting;
 use tinygram_remedy::look::{Cause, Look};
 use tinygram_remedy::proof::statistics::{Estimate, Figures};
 use tinygram_remedy::proof::{Verdict, extra_segments};
-use tinygram_remedy::remedy::Remedy;
+use tinygram_remedy::remedy::{KnobPlace, Means, Remedy};
 use tinygram_remedy::trial::Tried;
 use tinygram_report::{Document, json};
 
@@ -87,19 +89,53 @@ fn seen(plan: &Plan, look: &Look, sockets: usize) -> String {
 /// Says what a remedy is, what it needs and what is expected of it.
 fn offered(remedy: &Remedy) -> String {
     let sockets: Vec<_> = remedy.sockets.iter().map(ToString::to_string).collect();
-    let expected = match (remedy.cause, remedy.setting.option.name()) {
-        (_, "nodelay") => "ends the wait; costs a segment for each write that waited",
-        (Cause::Nagle, _) => {
+    let expected = match (remedy.cause, &remedy.means) {
+        (_, Means::Socket(setting)) if setting.option == SocketOption::Nodelay => {
+            "ends the wait; costs a segment for each write that waited"
+        }
+        (Cause::Cork, _) => {
+            "ends the wait where the program leaves TCP_CORK on; not tried without --uncork, for it copies the program's descriptors"
+        }
+        (Cause::Autocork, _) => {
+            "ends the wait; costs segments where small writes follow each other"
+        }
+        (Cause::Nagle, Means::Socket(_)) => {
             "bounds the wait at the receiver on this host to about 12 ms at 250 ticks a second; costs a bare ACK for each"
         }
-        (Cause::LateAck, _) => {
+        (_, Means::Socket(_)) => {
             "bounds what the peer waits for this host's ACK to about 12 ms at 250 ticks a second; costs a bare ACK for each"
         }
+        (_, Means::Knob(..)) => "ends the wait at the receiver; costs a bare ACK for each",
+    };
+    let text = format!(
+        "  {} on {}: needs root, no restart; {expected}",
+        remedy.means,
+        sockets.join(", ")
+    );
+    match &remedy.means {
+        Means::Knob(setting, places) => text + &shares(*setting, places, remedy.others),
+        Means::Socket(_) => text,
+    }
+}
+
+/// Says where a knob is, and which other connections it touches.
+fn shares(setting: KnobSetting, places: &[KnobPlace], others: usize) -> String {
+    let names = places.iter().map(|place| match &place.route {
+        Some(route) => format!("the route {route}"),
+        None => format!("network namespace {}", place.netns),
+    });
+    let names: Vec<_> = names.take(MOST_PLACES).collect();
+    let at = names.join(", ");
+    if others == 0 {
+        return format!("; it holds for {at}, which no other connection uses");
+    }
+    let target = match setting.knob.is_of_route() {
+        true => "TARGET",
+        false => "PROCESS",
     };
     format!(
-        "  {} on {}: needs root, no restart; {expected}",
-        remedy.setting,
-        sockets.join(", ")
+        "; not tried, for it holds for {at}, which is used by {}, too: tinygram set {target} {setting}",
+        counted(others as u64, "other connection")
     )
 }
 
@@ -107,7 +143,7 @@ fn offered(remedy: &Remedy) -> String {
 fn told(plan: &Plan, remedy: &Remedy, tried: &Tried) -> String {
     let mut text = format!(
         "{} on {}, {} periods of {:.1} s with it and as many without:\n",
-        remedy.setting,
+        remedy.means,
         counted(tried.sockets as u64, "connection"),
         tried.pairs,
         tried.period.as_secs_f64()
@@ -115,27 +151,41 @@ fn told(plan: &Plan, remedy: &Remedy, tried: &Tried) -> String {
     if let Some(figures) = &tried.figures {
         text += &in_figures(figures);
     }
+    if tried.gave_way > 0 {
+        let _ = writeln!(
+            text,
+            "  {} left to their program, which set the option meanwhile",
+            counted(tried.gave_way as u64, "connection")
+        );
+    }
     let undo: Vec<_> = tried
         .kept
         .iter()
         .map(|id| format!("tinygram set --undo {id}"))
         .collect();
+    if let Some(why) = &tried.refused {
+        return format!("{}: cannot be set here ({why})\n", remedy.means);
+    }
     let sentence = match tried.verdict {
         _ if tried.was_stopped => "Stopped; it was put back.".to_owned(),
         Verdict::Kept if plan.watch.is_some() => "Kept, for now.".to_owned(),
-        Verdict::Kept => format!(
-            "Kept, for the connections that are open now. To put it back: {}",
-            undo.join("; ")
-        ),
+        Verdict::Kept => {
+            let whom = match remedy.means {
+                Means::Socket(_) => "the connections that are open now",
+                Means::Knob(..) => "the connections that are open now and those to come",
+            };
+            format!("Kept, for {whom}. To put it back: {}", undo.join("; "))
+        }
         Verdict::TooManySegments => format!(
             "Put back: it ends stalls, but takes more than {:.0} % more segments (--max-extra-segments). \
-             `tinygram run` ends them without.",
+             `tinygram run` ends them without (in a Go or static program that runs: `tinygram run --attach PID`).",
             plan.demand.most_extra_segments * 100.0
         ),
         Verdict::Harms => "Put back: it makes something worse.".to_owned(),
         Verdict::NoEffect => {
             "Put back: turns are not stalled for a shorter time beyond chance.".to_owned()
         }
+        Verdict::OtherIsBetter => "Put back: it helps, and another helps more.".to_owned(),
         Verdict::CannotTell => "Put back: cannot tell, too little was seen.".to_owned(),
     };
     text + &format!("  {sentence}\n")
@@ -222,19 +272,23 @@ fn document(plan: &Plan, cured: &Cured) -> String {
 
 fn row(remedy: &Remedy, tried: Option<&Tried>) -> RemedyRow {
     RemedyRow {
-        setting: remedy.setting.to_string(),
+        setting: remedy.means.to_string(),
+        other_connections: remedy.others,
         sockets: remedy.sockets.iter().map(ToString::to_string).collect(),
         trial: tried.map(|tried| TrialRow {
             verdict: match tried.verdict {
                 _ if tried.was_stopped => "stopped",
+                _ if tried.refused.is_some() => "refused",
                 Verdict::Kept => "kept",
                 Verdict::TooManySegments => "too-many-segments",
                 Verdict::Harms => "harms",
                 Verdict::NoEffect => "no-effect",
                 Verdict::CannotTell => "cannot-tell",
+                Verdict::OtherIsBetter => "other-is-better",
             },
             changes: tried.kept.clone(),
             connections: tried.sockets,
+            left_to_their_program: tried.gave_way,
             pairs: tried.pairs,
             period_s: tried.period.as_secs_f64(),
             figures: tried.figures.as_ref().map(|figures| FiguresRow {
@@ -283,6 +337,7 @@ struct Results {
 #[derive(Serialize)]
 struct RemedyRow {
     setting: String,
+    other_connections: usize,
     sockets: Vec<String>,
     trial: Option<TrialRow>,
 }
@@ -292,6 +347,7 @@ struct TrialRow {
     verdict: &'static str,
     changes: Vec<u64>,
     connections: usize,
+    left_to_their_program: usize,
     pairs: usize,
     period_s: f64,
     figures: Option<FiguresRow>,
@@ -329,3 +385,6 @@ impl From<Estimate> for Interval {
         Self { value, low, high }
     }
 }
+
+/// So many places of a knob are named.
+const MOST_PLACES: usize = 3;
