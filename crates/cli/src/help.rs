@@ -10,7 +10,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         "Find stalls and floods",
         &["diagnose", "watch", "ps", "guard"],
     ),
-    ("Cure them", &["cure", "set", "run"]),
+    ("Cure them", &["cure", "set", "run", "install"]),
     (
         "Study policies",
         &[

@@ -6,6 +6,7 @@ mod cure;
 pub(crate) mod deadlock;
 pub(crate) mod diagnose;
 mod guard;
+mod install;
 mod link;
 mod man;
 pub(crate) mod naglemark;
@@ -48,6 +49,7 @@ pub(crate) enum Verb {
     Run(run::Args),
     Set(set::Args),
     Cure(cure::Args),
+    Install(Box<install::Args>),
     /// Show every TCP connection with its process and its live options
     Ps(ps::Args),
     Watch(watch::Args),
@@ -80,6 +82,7 @@ impl Verb {
             Self::Run(args) => run::run(&args),
             Self::Set(args) => set::run(&args),
             Self::Cure(args) => cure::run(&args),
+            Self::Install(args) => install::run(&args),
         }
     }
 }

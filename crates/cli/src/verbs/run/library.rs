@@ -50,6 +50,11 @@ pub(crate) fn find(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     )))
 }
 
+/// Returns the library's file name and its content; `None` on a machine that it was not built for.
+pub(crate) fn content() -> Option<(String, &'static [u8])> {
+    (!LIBRARY.is_empty()).then(|| (name(), LIBRARY))
+}
+
 /// Returns the library in this folder, and unpacks it if it is not there; otherwise the reason why
 /// that failed.
 fn in_folder(folder: &Path) -> Result<PathBuf, String> {

@@ -351,7 +351,7 @@ fn policies() -> impl TypedValueParser<Value = Policy> {
     .map(|name| Policy::named(&name).expect("only names are possible"))
 }
 
-fn parse_only(text: &str) -> Result<Only, String> {
+pub(crate) fn parse_only(text: &str) -> Result<Only, String> {
     Only::parse(text).ok_or_else(|| {
         "accepted: a port from 1 to 65535, an address, or a network such as 10.0.0.0/8".to_owned()
     })
