@@ -144,7 +144,7 @@ INLINE int report(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, struct sock_co
 	return 0;
 }
 
-INLINE int set(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, u32 option, const struct change *change)
+INLINE void set(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, u32 option, const struct change *change)
 {
 	struct change_record record = {};
 	long error;
@@ -165,7 +165,6 @@ INLINE int set(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, u32 option, const
 		record.result = error ? RESULT_REFUSED : RESULT_CHANGED;
 	}
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
-	return 0;
 }
 
 SEC("iter/tcp")
@@ -194,7 +193,10 @@ int sweep(struct bpf_iter__tcp *ctx)
 	change = bpf_map_lookup_elem(&changes, &cookie);
 	if (!change)
 		return 0;
-	return set(ctx, tp, order->option, change);
+	set(ctx, tp, order->option, change);
+	/* It is done, also if a walk meets the socket again. */
+	bpf_map_delete_elem(&changes, &cookie);
+	return 0;
 }
 
 /* `struct bpf_sockopt`, which programs know by this layout. */

@@ -267,3 +267,42 @@ fn as_another_process(stream: &TcpStream, option: &str) {
     let status = python.args(["-c", &script]).stdin(copy).status();
     assert!(status.expect("python3 starts").success());
 }
+
+/// So many that the kernel's buffer is full before the walk is over: it then runs the program again for the last socket, if it
+/// is let.
+#[test]
+fn each_of_many_sockets_is_changed_once() {
+    let Some(mut hand) = hand() else { return };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let connections: Vec<_> = (0..400)
+        .map(|_| {
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            (client, listener.accept().unwrap().0)
+        })
+        .collect();
+    let port = listener.local_addr().unwrap().port();
+    let sockets = hand.sockets().unwrap();
+    let those = sockets
+        .iter()
+        .filter(|socket| !socket.listens() && [socket.local, socket.remote].iter().any(|end| end.port() == port));
+    let cookies: Vec<u64> = those.map(|socket| socket.cookie).collect();
+    assert_eq!(cookies.len(), 2 * connections.len());
+    let (on, off) = (Raw::of(1), Raw::of(0));
+    for (before, to) in [(off, on), (on, off)] {
+        let changes: Vec<_> = cookies
+            .iter()
+            .map(|&cookie| Change {
+                cookie,
+                to,
+                only_if: Some(before),
+            })
+            .collect();
+        let outcomes = hand.set(SocketOption::Nodelay, &changes).unwrap();
+        let is_set = |outcome: &&tinygram_host::hand::Outcome| {
+            outcome.did == Did::Set && outcome.before == before && outcome.after == to
+        };
+        let other: Vec<_> = outcomes.iter().filter(|outcome| !is_set(outcome)).collect();
+        assert!(other.is_empty(), "{} of {}: {:?}", other.len(), outcomes.len(), other[0]);
+    }
+    assert!(connections.iter().all(|(client, _)| !client.nodelay().unwrap()));
+}

@@ -10,17 +10,18 @@
 //! there, a socket that the hand has changed and whose program has set the same option since, to whatever value, is left
 //! alone.
 
+mod batch;
 mod descriptor;
 mod record;
 mod setting;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 
 use aya::Ebpf;
-use aya::maps::{Array, HashMap, MapData};
+use aya::maps::{Array, Map, MapData};
 use aya::programs::{CgroupAttachMode, CgroupSockopt, Iter};
 
 use crate::clock::tick;
@@ -34,9 +35,10 @@ pub use setting::{Raw, Setting, SocketOption};
 pub struct Hand {
     object: Ebpf,
     orders: Array<MapData, Order>,
-    changes: HashMap<MapData, u64, ChangeRecord>,
+    /// By cookie: [`ChangeRecord`]s.
+    changes: MapData,
     /// The sockets that have been changed since the hook was attached; `None` without it.
-    watched: Option<BTreeSet<(u64, SocketOption)>>,
+    watched: Option<HashSet<(u64, SocketOption)>>,
 }
 
 /// A TCP socket.
@@ -150,7 +152,10 @@ impl Hand {
             .map_err(|error| Lacking::of(&error))?;
         Ok(Self {
             orders: programs.map("orders")?,
-            changes: programs.map("changes")?,
+            changes: match programs.object.take_map("changes") {
+                Some(Map::HashMap(changes)) => changes,
+                _ => return Err(missing("changes")),
+            },
             object: programs.object,
             watched: None,
         })
@@ -175,7 +180,7 @@ impl Hand {
             // A link stands beside those of others in any mode.
             .and_then(|()| program.attach(root, CgroupAttachMode::Single))
             .map_err(|error| Lacking::of(&error))?;
-        self.watched = Some(BTreeSet::new());
+        self.watched = Some(HashSet::new());
         Ok(())
     }
 
@@ -215,12 +220,12 @@ impl Hand {
         if option.takes_descriptor() {
             return self.set_by_descriptors(option, changes);
         }
-        let mut outcomes = BTreeMap::new();
+        let mut outcomes = HashMap::with_capacity(changes.len());
         let done = self.set_in_sweeps(option, changes, &mut outcomes);
-        for change in changes {
-            // What cannot be removed does no harm: no later sweep has this order.
-            let _ = self.changes.remove(&change.cookie);
-        }
+        // The walk has taken out those that it met.
+        let left = changes.iter().map(|change| change.cookie);
+        let left: Vec<u64> = left.filter(|cookie| !outcomes.contains_key(cookie)).collect();
+        batch::remove(&self.changes, &left);
         done?;
         let all = changes.iter().map(|change| {
             outcomes.remove(&change.cookie).unwrap_or(Outcome {
@@ -237,35 +242,33 @@ impl Hand {
         &mut self,
         option: SocketOption,
         changes: &[Change],
-        outcomes: &mut BTreeMap<u64, Outcome>,
+        outcomes: &mut HashMap<u64, Outcome>,
     ) -> io::Result<()> {
         let watched = self.watched.as_ref();
         let is_watched =
             |cookie| watched.is_some_and(|watched| watched.contains(&(cookie, option)));
-        for change in changes {
-            let record = ChangeRecord {
+        let keys: Vec<u64> = changes.iter().map(|change| change.cookie).collect();
+        let records: Vec<ChangeRecord> = changes
+            .iter()
+            .map(|change| ChangeRecord {
                 to: change.to,
                 expected: change.only_if.unwrap_or_default(),
                 argument: argument(option, &change.to),
                 only_if: change.only_if.is_some().into(),
                 gives_way: is_watched(change.cookie).into(),
-            };
-            self.changes
-                .insert(change.cookie, record, 0)
-                .map_err(io::Error::other)?;
-        }
+            })
+            .collect();
+        batch::update(&self.changes, &keys, &records)?;
         for _ in 0..MOST_SWEEPS {
             let octets = self.walk(option.number())?;
-            for record in record::records::<OutcomeRecord>(&octets) {
-                // A socket that is met twice was changed at the first time.
-                let outcome = outcomes.entry(record.cookie);
-                outcome.or_insert_with(|| Outcome {
-                    cookie: record.cookie,
-                    before: record.before,
-                    after: record.after,
-                    did: Did::of(record.result, record.error),
-                });
-            }
+            // A socket is changed when it is met first; then there is no change for it any more.
+            let met = record::records::<OutcomeRecord>(&octets).map(|record| Outcome {
+                cookie: record.cookie,
+                before: record.before,
+                after: record.after,
+                did: Did::of(record.result, record.error),
+            });
+            outcomes.extend(met.map(|outcome| (outcome.cookie, outcome)));
             if outcomes.len() >= changes.len() || meets_each_once() {
                 break;
             }
@@ -296,7 +299,7 @@ impl Hand {
 fn read_all(file: &mut File) -> io::Result<Vec<u8>> {
     let mut octets = Vec::new();
     loop {
-        // The kernel writes whole records, and at most what its buffer of eight pages has room for.
+        // The kernel writes whole records.
         let length = octets.len();
         octets.resize(length + READ_AT_ONCE, 0);
         match file.read(&mut octets[length..]) {
@@ -375,7 +378,13 @@ fn meets_each_once() -> bool {
 
 /// How often a sweep is repeated for sockets that were missed.
 const MOST_SWEEPS: usize = 3;
-const READ_AT_ONCE: usize = 1 << 16;
+/// The kernel gathers what a read takes in a buffer of eight pages. When the program writes beyond its end, its last record
+/// is dropped and it is run for the same socket again, which would change the socket twice. So the kernel is asked to stop
+/// before that: there is room for one more record.
+const READ_AT_ONCE: usize = 8 * 4096 - LONGEST_RECORD;
+const LONGEST_RECORD: usize = 128;
+const _: () = assert!(size_of::<SocketRecord>() <= LONGEST_RECORD);
+const _: () = assert!(size_of::<OutcomeRecord>() <= LONGEST_RECORD);
 const ESTABLISHED: u8 = 1;
 const CLOSE_WAIT: u8 = 8;
 const LISTEN: u8 = 10;
