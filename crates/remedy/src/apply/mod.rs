@@ -127,7 +127,13 @@ fn set_in(
     if before.is_empty() {
         return Ok(());
     }
-    let id = journal.begin(option, to, namespace.inode, why.command, why.is_temporary)?;
+    let id = journal.begin_with(
+        setting,
+        namespace.inode,
+        why.command,
+        why.is_temporary,
+        before.clone(),
+    )?;
     applied.ids.push(id);
     let changes: Vec<_> = before
         .iter()
@@ -138,7 +144,6 @@ fn set_in(
             only_if: Some(value),
         })
         .collect();
-    journal.sockets(id, before)?;
     let mut unchanged = Vec::new();
     for outcome in namespace.within(|| hand.set(option, &changes))?? {
         match outcome.did {

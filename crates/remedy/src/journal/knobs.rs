@@ -13,7 +13,7 @@ impl Journal {
     ///
     /// Returns what the system refuses; the knob may not be changed then.
     pub fn knob(&mut self, id: u64, place: Place, before: Raw) -> Result<(), JournalError> {
-        self.append(Record::Knob { id, place, before })
+        self.append(vec![Record::Knob { id, place, before }])
     }
 
     /// Returns whether a change in force has set this knob.
@@ -47,7 +47,7 @@ impl Journal {
         match later {
             None => Ok(Some((place, before))),
             Some(id) => {
-                self.append(Record::Knob { id, place, before })?;
+                self.append(vec![Record::Knob { id, place, before }])?;
                 Ok(None)
             }
         }

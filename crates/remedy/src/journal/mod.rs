@@ -14,7 +14,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tinygram_host::hand::Raw;
+use tinygram_host::hand::{Raw, Setting};
 use tinygram_host::start::started;
 use tinygram_host::tunable::Tunable;
 
@@ -265,6 +265,38 @@ impl Journal {
         why: &str,
         is_temporary: bool,
     ) -> Result<u64, JournalError> {
+        let (id, begin) = self.next(option, to, netns, why, is_temporary);
+        self.append(vec![begin])?;
+        Ok(id)
+    }
+
+    /// Announces a change of these sockets, which have these values, and returns its number: both lines are written through
+    /// at once.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses; nothing may be changed then.
+    pub fn begin_with(
+        &mut self,
+        setting: &Setting,
+        netns: u32,
+        why: &str,
+        is_temporary: bool,
+        before: Vec<(u64, Raw)>,
+    ) -> Result<u64, JournalError> {
+        let (id, begin) = self.next(setting.option, setting.value, netns, why, is_temporary);
+        self.append(vec![begin, Record::Sockets { id, before }])?;
+        Ok(id)
+    }
+
+    fn next(
+        &self,
+        option: impl Into<Tunable>,
+        to: Raw,
+        netns: u32,
+        why: &str,
+        is_temporary: bool,
+    ) -> (u64, Record) {
         let id = self.last + 1;
         let pid = std::process::id();
         let about = About {
@@ -281,8 +313,7 @@ impl Journal {
             to,
             is_temporary,
         };
-        self.append(Record::Begin { id, about })?;
-        Ok(id)
+        (id, Record::Begin { id, about })
     }
 
     /// Announces that these sockets are changed next, with the values that they have.
@@ -291,7 +322,7 @@ impl Journal {
     ///
     /// Returns what the system refuses; these sockets may not be changed then.
     pub fn sockets(&mut self, id: u64, before: Vec<(u64, Raw)>) -> Result<(), JournalError> {
-        self.append(Record::Sockets { id, before })
+        self.append(vec![Record::Sockets { id, before }])
     }
 
     /// Says that these sockets are not of this change: they were announced and not changed, or are closed.
@@ -302,7 +333,7 @@ impl Journal {
     pub fn unchanged(&mut self, id: u64, sockets: Vec<u64>) -> Result<(), JournalError> {
         match sockets.is_empty() {
             true => Ok(()),
-            false => self.append(Record::Unchanged { id, sockets }),
+            false => self.append(vec![Record::Unchanged { id, sockets }]),
         }
     }
 
@@ -325,7 +356,7 @@ impl Journal {
             }
         }
         for (to, before) in handed {
-            self.append(Record::Handed { to, before })?;
+            self.append(vec![Record::Handed { to, before }])?;
         }
         Ok(own)
     }
@@ -336,7 +367,7 @@ impl Journal {
     ///
     /// Returns what the system refuses; the change then still counts as being in force.
     pub fn undone(&mut self, id: u64) -> Result<(), JournalError> {
-        self.append(Record::Undone { id, at: now_s() })
+        self.append(vec![Record::Undone { id, at: now_s() }])
     }
 
     /// Returns the next change after `id` that set the same option of this socket.
@@ -347,16 +378,18 @@ impl Journal {
         later.next().map(|(other, _)| other)
     }
 
-    /// Writes a line through to the disk.
-    fn append(&mut self, record: Record) -> Result<(), JournalError> {
-        let line = record::encode(&record);
-        let written = self.file.write_all(&line);
+    /// Writes lines through to the disk.
+    fn append(&mut self, records: Vec<Record>) -> Result<(), JournalError> {
+        let lines: Vec<u8> = records.iter().flat_map(record::encode).collect();
+        let written = self.file.write_all(&lines);
         written
             .and_then(|()| self.file.sync_data())
             .map_err(|error| refused(&self.folder.path(FILE), "writing", error))?;
-        self.read += line.len() as u64;
-        self.lines += 1;
-        self.take_in(record);
+        self.read += lines.len() as u64;
+        self.lines += records.len();
+        for record in records {
+            self.take_in(record);
+        }
         Ok(())
     }
 }

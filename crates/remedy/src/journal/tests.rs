@@ -2,6 +2,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
+use tinygram_host::hand::SocketOption;
+
 use super::*;
 
 const ON: u32 = 1;
