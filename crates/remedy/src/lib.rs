@@ -1,6 +1,6 @@
 //! What is changed on a host, and how it is put back: the [`journal`] has it before [`apply`] does it,
-//! or [`follow`] for connections to come. [`look`] says what stalls, and [`proof`] whether a remedy ended it. Nothing
-//! here prints.
+//! or [`follow`] for connections to come. [`look`] says what stalls, [`split`] which connections have a remedy when, and
+//! [`proof`] whether it ended the stalls. Nothing here prints.
 
 #![cfg(target_os = "linux")]
 
@@ -10,4 +10,5 @@ pub mod journal;
 pub mod look;
 pub mod proof;
 pub mod remedy;
+pub mod split;
 pub mod trial;

@@ -1,6 +1,6 @@
 //! What stalls: the findings on the sockets that are meant, added up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use tinygram_host::process::Process;
@@ -35,6 +35,8 @@ pub struct Stalling {
     pub times: u64,
     /// What they cost together, in nanoseconds.
     pub cost_ns: i64,
+    /// The threads that wrote, or read late.
+    pub threads: BTreeSet<u32>,
     /// What would end them.
     pub cause: Cause,
 }
@@ -104,9 +106,11 @@ impl Look {
                     process: process.clone(),
                     times: 0,
                     cost_ns: 0,
+                    threads: BTreeSet::new(),
                     cause,
                 });
                 stalling.times += 1;
+                stalling.threads.insert(finding.process.thread);
                 stalling.cost_ns = stalling.cost_ns.saturating_add(finding.cost.time_ns);
             }
             Err(reason) => *self.others.entry(reason).or_default() += 1,

@@ -1,10 +1,10 @@
 //! The proof: whether a remedy helps the sockets that have it, by periods with it and without it.
 //!
-//! Periods come in pairs, and which of the two has the remedy is drawn. All sockets that are meant have it at the same
-//! time: halves of them side by side would disturb each other wherever they share a thread, a proxy or a client that
-//! waits for both. It is kept only if turns are stalled for a shorter time beyond chance, and the bad ends of the intervals of answers a
-//! second and of their times are above [`BAD_END`]. There are at most three looks at the figures, which share the
-//! probability of a mistake.
+//! Periods come in pairs, and which of the two has the remedy is drawn; or a pair is one period of two halves of the clients,
+//! and which of the halves has it is drawn ([`crate::split`]). Either way chance alone may as well have given the other
+//! one the remedy, which is what the randomisation test asks. A remedy is kept only if turns are stalled for a shorter time
+//! beyond chance, and the bad ends of the intervals of answers a second and of their times are above [`BAD_END`]. There are at
+//! most three looks at the figures, which share the probability of a mistake.
 
 pub mod statistics;
 

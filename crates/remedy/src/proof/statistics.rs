@@ -7,7 +7,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// What was seen in a period.
 #[derive(Clone, Debug, Default)]
 pub struct Period {
-    /// How long it lasted, in seconds.
+    /// How long it lasted, in seconds; of a half, for all its connections together.
     pub seconds: f64,
     /// Stalls that began in it.
     pub stalls: u64,
@@ -19,13 +19,23 @@ pub struct Period {
     pub segments: u64,
 }
 
-/// A period with the remedy and one without it, close to each other.
+/// A period with the remedy and one without it, close to each other; or one period of the two halves.
 #[derive(Clone, Debug, Default)]
 pub struct Pair {
     /// With the remedy.
     pub with: Period,
     /// Without it.
     pub without: Period,
+}
+
+impl Pair {
+    /// Returns the period with the remedy, or the one without it.
+    pub fn side(&mut self, has: bool) -> &mut Period {
+        match has {
+            true => &mut self.with,
+            false => &mut self.without,
+        }
+    }
 }
 
 /// A figure with the interval in which it lies.

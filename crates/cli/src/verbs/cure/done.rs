@@ -14,7 +14,8 @@ use tinygram_remedy::journal::Journal;
 use tinygram_remedy::look::{Look, look};
 use tinygram_remedy::proof::{self, Verdict};
 use tinygram_remedy::remedy::{End, Means, Remedy, candidates};
-use tinygram_remedy::trial::{self, Bench, Tried};
+use tinygram_remedy::split::{self, Split};
+use tinygram_remedy::trial::{self, Bench, Course, Tried};
 use tinygram_watch::kernel::Options;
 use tinygram_watch::live::{Choice, Live};
 
@@ -111,7 +112,8 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
         ..plan.scope()
     };
     let all = everything.find(hand).map_err(walking)?;
-    let sockets: Vec<Socket> = all.sockets.into_iter().map(|owned| owned.socket).collect();
+    let all = all.sockets;
+    let sockets: Vec<Socket> = all.iter().map(|owned| owned.socket.clone()).collect();
     let mut remedies = candidates(&cured.look, &sockets);
     if let Some(setting) = &plan.instead {
         remedies.truncate(1);
@@ -134,8 +136,12 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
         is_temporary: plan.watch.is_some(),
         is_stopped: stop::is_asked,
     };
-    let length = period(&cured.look);
-    cured.remedies = try_all(plan, &mut bench, remedies, length)?;
+    let remedies = remedies.into_iter().map(|remedy| {
+        let split = split::choose(&remedy, &cured.look, &all, plan.split);
+        (remedy, split)
+    });
+    let remedies = remedies.collect();
+    cured.remedies = try_all(plan, &mut bench, remedies, period(&cured.look))?;
     Ok(cured)
 }
 
@@ -144,31 +150,31 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
 fn try_all(
     plan: &Plan,
     bench: &mut Bench<'_>,
-    remedies: Vec<Remedy>,
-    length: Duration,
+    remedies: Vec<(Remedy, Split)>,
+    period: Duration,
 ) -> Result<Vec<(Remedy, Option<Tried>)>, Failure> {
     let mut all: Vec<(Remedy, Option<Tried>)> = Vec::new();
     let mut best: Option<usize> = None;
     let mut was_stopped = false;
-    for remedy in remedies {
+    for (remedy, split) in remedies {
         let is_enough = best.is_some_and(|best| !all[best].0.leaves_a_remainder());
         let is_not_asked = remedy.takes_descriptors() && !plan.uncorks;
         if was_stopped || is_enough || is_not_asked || remedy.others > 0 {
             all.push((remedy, None));
             continue;
         }
-        remark(&format!(
-            "tinygram cure: trying {} in {} to {} periods of {length:?}",
-            remedy.means,
-            2 * proof::LOOKS[0],
-            2 * proof::LOOKS[proof::LOOKS.len() - 1]
-        ));
+        remark(&beginning(&remedy, split, period));
         if let Some(best) = best {
             // Each is compared with nothing.
             put_back(bench, all[best].1.as_mut())?;
         }
-        let tried = trial::run(bench, &remedy, length, plan.demand, plan.seed)
-            .map_err(|error| failed(&error))?;
+        let course = Course {
+            period,
+            split,
+            demand: plan.demand,
+            seed: plan.seed,
+        };
+        let tried = trial::run(bench, &remedy, course).map_err(|error| failed(&error))?;
         was_stopped = tried.was_stopped;
         all.push((remedy, Some(tried)));
         if was_stopped {
@@ -187,6 +193,21 @@ fn try_all(
         };
     }
     Ok(all)
+}
+
+/// Says what is tried next, and for how long at most.
+fn beginning(remedy: &Remedy, split: Split, period: Duration) -> String {
+    let [fewest, _, most] = proof::LOOKS;
+    let (periods, on) = match split {
+        Split::Turns(_) => (2, ""),
+        Split::Halves { .. } => (1, " on halves of the clients"),
+    };
+    format!(
+        "tinygram cure: trying {}{on} in {} to {} periods of {period:?}",
+        remedy.means,
+        periods * fewest,
+        periods * most
+    )
 }
 
 /// Keeps the better of two remedies, and returns which that is.

@@ -16,9 +16,9 @@ use plan::Plan;
 /// End the stalls of a running program without touching it, if its own connections prove that it helps
 ///
 /// Looks what stalls, then tries what ends it (TCP_NODELAY on the senders that stall, or a bound of the delayed ACK on
-/// the receiver) in periods with it and without it, in an order that is drawn. It is kept only if stalls became
-/// fewer beyond chance and neither answers a second nor their times became worse; else it is put back, and a sentence
-/// says why. It takes root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN.
+/// the receiver) in periods with it and without it, in an order that is drawn, or on half of the clients' connections.
+/// It is kept only if stalls became fewer beyond chance and neither answers a second nor their times became worse; else it
+/// is put back, and a sentence says why. It takes root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -47,7 +47,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PERCENT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     max_extra_segments: u32,
 
-    /// What decides the order of turns [default: drawn anew]
+    /// Which connections have a remedy while it is tried: all of them by turns of time, or half of the clients' in each
+    /// period; auto takes halves where there are twenty clients or more and no thread or process is seen that they share
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = SplitBy::Auto)]
+    split: SplitBy,
+
+    /// What decides the order of turns, or the halves [default: drawn anew]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
 
@@ -67,6 +72,13 @@ pub(crate) struct Args {
     /// Try this instead of what the findings call for (for tests)
     #[arg(long, value_name = "OPTION=VALUE", hide = true)]
     instead: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum SplitBy {
+    Auto,
+    Turns,
+    Halves,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {

@@ -7,8 +7,9 @@ use tinygram_host::hand::Setting;
 use tinygram_host::scope::Scope;
 use tinygram_host::target::Target;
 use tinygram_remedy::proof::Demand;
+use tinygram_remedy::split::Wanted;
 
-use super::Args;
+use super::{Args, SplitBy};
 
 pub(super) struct Plan {
     pub(super) targets: Vec<Target>,
@@ -21,6 +22,7 @@ pub(super) struct Plan {
     /// How long what is kept stays, before everything is tried anew.
     pub(super) watch: Option<Duration>,
     pub(super) demand: Demand,
+    pub(super) split: Wanted,
     pub(super) seed: u64,
     pub(super) as_json: bool,
     pub(super) journal: PathBuf,
@@ -50,6 +52,7 @@ impl Plan {
             demand: Demand {
                 most_extra_segments: f64::from(args.max_extra_segments) / 100.0,
             },
+            split: args.split.into(),
             seed,
             as_json: args.json,
             journal: args.journal.clone(),
@@ -66,6 +69,16 @@ impl Plan {
         Scope {
             targets: all.cloned().collect(),
             ..Scope::default()
+        }
+    }
+}
+
+impl From<SplitBy> for Wanted {
+    fn from(by: SplitBy) -> Self {
+        match by {
+            SplitBy::Auto => Self::Fitting,
+            SplitBy::Turns => Self::Turns,
+            SplitBy::Halves => Self::Halves,
         }
     }
 }

@@ -9,6 +9,7 @@ use tinygram_remedy::look::{Cause, Look};
 use tinygram_remedy::proof::statistics::{Estimate, Figures};
 use tinygram_remedy::proof::{Verdict, extra_segments};
 use tinygram_remedy::remedy::{KnobPlace, Means, Remedy};
+use tinygram_remedy::split::Split;
 use tinygram_remedy::trial::Tried;
 use tinygram_report::{Document, json};
 
@@ -142,11 +143,18 @@ fn shares(setting: KnobSetting, places: &[KnobPlace], others: usize) -> String {
 /// Says what a trial showed.
 fn told(plan: &Plan, remedy: &Remedy, tried: &Tried) -> String {
     let mut text = format!(
-        "{} on {}, {} periods of {:.1} s with it and as many without:\n",
+        "{} on {}, {} periods of {:.1} s{}:\n",
         remedy.means,
         counted(tried.sockets as u64, "connection"),
         tried.pairs,
-        tried.period.as_secs_f64()
+        tried.period.as_secs_f64(),
+        match tried.split {
+            Split::Turns(why) => format!(" with it and as many without, by turns, for {why}"),
+            Split::Halves { clients } => format!(
+                ", in each of which half of {clients} clients have it, drawn by seed {}",
+                plan.seed
+            ),
+        }
     );
     if let Some(figures) = &tried.figures {
         text += &in_figures(figures);
@@ -174,7 +182,11 @@ fn told(plan: &Plan, remedy: &Remedy, tried: &Tried) -> String {
                 Means::Socket(_) => "the connections that are open now",
                 Means::Knob(..) => "the connections that are open now and those to come",
             };
-            format!("Kept, for {whom}. To put it back: {}", undo.join("; "))
+            format!(
+                "Kept, for {whom}, {:.1} ms after the decision. To put it back: {}",
+                tried.took.as_secs_f64() * 1e3,
+                undo.join("; ")
+            )
         }
         Verdict::TooManySegments => format!(
             "Put back: it ends stalls, but takes more than {:.0} % more segments (--max-extra-segments). \
@@ -287,8 +299,17 @@ fn row(remedy: &Remedy, tried: Option<&Tried>) -> RemedyRow {
                 Verdict::OtherIsBetter => "other-is-better",
             },
             changes: tried.kept.clone(),
+            took_ms: tried.took.as_secs_f64() * 1e3,
             connections: tried.sockets,
             left_to_their_program: tried.gave_way,
+            split: match tried.split {
+                Split::Turns(_) => "turns",
+                Split::Halves { .. } => "halves",
+            },
+            why_turns: match tried.split {
+                Split::Turns(why) => Some(why.to_string()),
+                Split::Halves { .. } => None,
+            },
             pairs: tried.pairs,
             period_s: tried.period.as_secs_f64(),
             figures: tried.figures.as_ref().map(|figures| FiguresRow {
@@ -346,8 +367,11 @@ struct RemedyRow {
 struct TrialRow {
     verdict: &'static str,
     changes: Vec<u64>,
+    took_ms: f64,
     connections: usize,
     left_to_their_program: usize,
+    split: &'static str,
+    why_turns: Option<String>,
     pairs: usize,
     period_s: f64,
     figures: Option<FiguresRow>,

@@ -1,4 +1,6 @@
-//! Tries a remedy on live sockets, in periods with it and without it.
+//! Tries a remedy on live sockets, in periods with it and without it, or on half of them in each period.
+
+mod span;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -7,21 +9,19 @@ use std::time::{Duration, Instant};
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use tinygram_host::clock::{clock_ns, moved_ns};
 use tinygram_host::hand::{Hand, Socket};
 use tinygram_host::meter::{Meter, Turn};
 use tinygram_host::namespace::Namespace;
 use tinygram_host::scope::{Found, Owned, Scope};
-use tinygram_stalls::Tier;
-use tinygram_watch::finding::Finding;
 use tinygram_watch::live::Live;
 
 use crate::apply::{self, ApplyError, Why, knobs};
 use crate::journal::Journal;
-use crate::look::cause;
-use crate::proof::statistics::{Figures, Pair, Period};
+use crate::proof::statistics::{Figures, Pair};
 use crate::proof::{self, Demand, Verdict};
 use crate::remedy::{Means, Remedy, Service};
+use crate::split::{Client, Clients, Split};
+use span::{Have, Span, is_counted};
 
 /// What a trial needs of the host.
 pub struct Bench<'a> {
@@ -43,6 +43,19 @@ pub struct Bench<'a> {
     pub is_stopped: fn() -> bool,
 }
 
+/// How a trial is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Course {
+    /// How long each period lasts.
+    pub period: Duration,
+    /// Which connections have the remedy when.
+    pub split: Split,
+    /// What is asked of the remedy.
+    pub demand: Demand,
+    /// What decides which period, or which half, has the remedy.
+    pub seed: u64,
+}
+
 /// How a trial ended.
 #[derive(Clone, Debug)]
 pub struct Tried {
@@ -54,6 +67,8 @@ pub struct Tried {
     pub pairs: usize,
     /// How long each period lasted.
     pub period: Duration,
+    /// Which connections had the remedy when.
+    pub split: Split,
     /// The most sockets that had the remedy at a time.
     pub sockets: usize,
     /// The changes that stay in force: those of a remedy that is kept.
@@ -64,15 +79,8 @@ pub struct Tried {
     pub refused: Option<String>,
     /// How many sockets were left to their programs, which set the option during the trial.
     pub gave_way: usize,
-}
-
-/// A period that is going on or over.
-struct Span {
-    is_with: bool,
-    /// On the clock of findings (since the epoch) and on that of turns (monotonic).
-    begun_ns: [i64; 2],
-    ended_ns: [i64; 2],
-    period: Period,
+    /// How long it took from the decision until all sockets had a remedy that is kept.
+    pub took: Duration,
 }
 
 /// Tries a remedy, and keeps it only if it proves itself. Whatever happens, what is not kept is put back.
@@ -80,38 +88,39 @@ struct Span {
 /// # Errors
 ///
 /// Returns what the system refuses. What was set until then is put back, or is in the journal.
-pub fn run(
-    bench: &mut Bench<'_>,
-    remedy: &Remedy,
-    length: Duration,
-    demand: Demand,
-    seed: u64,
-) -> Result<Tried, ApplyError> {
-    let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut trial = Trial::of(bench, remedy);
+#[expect(clippy::disallowed_methods, reason = "how long it takes is real time")]
+pub fn run(bench: &mut Bench<'_>, remedy: &Remedy, course: Course) -> Result<Tried, ApplyError> {
+    let mut dice = Xoshiro256PlusPlus::seed_from_u64(course.seed);
+    let mut trial = Trial::of(bench, remedy, course.seed);
     let mut pairs: Vec<Pair> = Vec::new();
     let mut tried = Tried {
         verdict: Verdict::CannotTell,
         figures: None,
         pairs: 0,
-        period: length,
+        period: course.period,
+        split: course.split,
         sockets: 0,
         kept: Vec::new(),
         was_stopped: false,
         refused: None,
         gave_way: 0,
+        took: Duration::ZERO,
     };
     let most = proof::LOOKS[proof::LOOKS.len() - 1];
     while pairs.len() < most {
-        let with_first = dice.next_u64() & 1 == 0;
-        let Some(pair) = trial.pair(with_first, length)? else {
+        let periods = match (course.split, dice.next_u64() & 1) {
+            (Split::Halves { .. }, _) => vec![trial.draw()?],
+            (Split::Turns(_), 0) => vec![Have::All, Have::None],
+            (Split::Turns(_), _) => vec![Have::None, Have::All],
+        };
+        let Some(pair) = trial.pair(&periods, course.period)? else {
             tried.refused = trial.refused.take();
             tried.was_stopped = tried.refused.is_none();
             break;
         };
         pairs.push(pair);
         if proof::LOOKS.contains(&pairs.len()) {
-            let (figures, verdict) = proof::decide(&pairs, demand, seed);
+            let (figures, verdict) = proof::decide(&pairs, course.demand, course.seed);
             tried.figures = Some(figures);
             if let Some(verdict) = verdict {
                 tried.verdict = verdict;
@@ -122,7 +131,9 @@ pub fn run(
     tried.pairs = pairs.len();
     if tried.verdict == Verdict::Kept {
         let is_temporary = trial.bench.is_temporary;
-        trial.turn_on(is_temporary)?;
+        let decided = Instant::now();
+        trial.turn_on(Have::All, is_temporary)?;
+        tried.took = decided.elapsed();
         tried.kept = std::mem::take(&mut trial.in_force);
     }
     tried.sockets = trial.most;
@@ -136,9 +147,9 @@ pub fn run(
 ///
 /// Returns what the system refuses.
 pub fn give(bench: &mut Bench<'_>, remedy: &Remedy) -> Result<Vec<u64>, ApplyError> {
-    let mut trial = Trial::of(bench, remedy);
+    let mut trial = Trial::of(bench, remedy, 0);
     let is_temporary = trial.bench.is_temporary;
-    trial.turn_on(is_temporary)?;
+    trial.turn_on(Have::All, is_temporary)?;
     Ok(std::mem::take(&mut trial.in_force))
 }
 
@@ -155,11 +166,16 @@ struct Trial<'a, 'b> {
     measured: BTreeSet<u64>,
     /// Sockets of the services, and whether they are meant.
     known: BTreeMap<u64, bool>,
+    /// Who asks on the sockets that are measured.
+    clients: BTreeMap<u64, Client>,
+    seed: u64,
+    /// The number of the period that was drawn last.
+    drawn: u64,
     most: usize,
 }
 
 impl<'a, 'b> Trial<'a, 'b> {
-    fn of(bench: &'a mut Bench<'b>, remedy: &'a Remedy) -> Self {
+    fn of(bench: &'a mut Bench<'b>, remedy: &'a Remedy, seed: u64) -> Self {
         let services = remedy.sockets.iter().chain(&remedy.stalling);
         let namespaces: BTreeSet<u32> = services.map(|service| service.netns).collect();
         Self {
@@ -172,15 +188,36 @@ impl<'a, 'b> Trial<'a, 'b> {
             treated: BTreeSet::new(),
             measured: BTreeSet::new(),
             known: BTreeMap::new(),
+            clients: BTreeMap::new(),
+            seed,
+            drawn: 0,
             most: 0,
         }
     }
 
-    /// Returns what two periods showed; `None` if they were stopped.
-    fn pair(&mut self, with_first: bool, length: Duration) -> Result<Option<Pair>, ApplyError> {
+    /// Draws which half has the remedy next: one in which there are clients, as in the other.
+    fn draw(&mut self) -> io::Result<Have> {
+        self.meant()?;
+        for _ in 0..MOST_DRAWS {
+            self.drawn += 1;
+            let meant = self.clients.iter();
+            let meant = meant.filter(|&(cookie, _)| self.known.get(cookie) == Some(&true));
+            let mut clients = meant.map(|(_, client)| client);
+            let first = clients
+                .next()
+                .map(|client| client.is_drawn(self.seed, self.drawn));
+            if clients.any(|client| Some(client.is_drawn(self.seed, self.drawn)) != first) {
+                break;
+            }
+        }
+        Ok(Have::Half(self.drawn))
+    }
+
+    /// Returns what the periods of a pair showed, or the two halves in one; `None` if they were stopped.
+    fn pair(&mut self, periods: &[Have], length: Duration) -> Result<Option<Pair>, ApplyError> {
         let mut spans: Vec<Span> = Vec::new();
-        for is_with in [with_first, !with_first] {
-            let done = self.span(is_with, length, &mut spans);
+        for have in periods {
+            let done = self.span(*have, length, &mut spans);
             // Put back also if it went wrong.
             let back = self.turn_off();
             done?;
@@ -193,9 +230,10 @@ impl<'a, 'b> Trial<'a, 'b> {
         self.collect(LATE, &mut spans);
         let mut pair = Pair::default();
         for span in spans {
-            match span.is_with {
-                true => pair.with = span.period,
-                false => pair.without = span.period,
+            match span.have {
+                Have::All => pair.with = span.seen.with,
+                Have::None => pair.without = span.seen.without,
+                Have::Half(_) => pair = span.seen,
             }
         }
         Ok(Some(pair))
@@ -205,57 +243,54 @@ impl<'a, 'b> Trial<'a, 'b> {
     #[expect(clippy::disallowed_methods, reason = "periods are real time")]
     fn span(
         &mut self,
-        is_with: bool,
+        have: Have,
         length: Duration,
         spans: &mut Vec<Span>,
     ) -> Result<(), ApplyError> {
-        self.sweep(is_with)?;
+        self.turn_on(have, true)?;
         let before = self.sent()?;
         let begun = Instant::now();
-        spans.push(Span {
-            is_with,
-            begun_ns: clocks_ns(),
-            ended_ns: [i64::MAX; 2],
-            period: Period::default(),
-        });
+        spans.push(Span::begin(have));
         let mut swept = Instant::now();
         while begun.elapsed() < length && self.refused.is_none() && !(self.bench.is_stopped)() {
             self.collect(BREATH, spans);
             if swept.elapsed() >= SWEEP {
                 // Connections that were opened meanwhile.
                 swept = Instant::now();
-                self.sweep(is_with)?;
+                self.turn_on(have, true)?;
             }
         }
         let after = self.sent()?;
+        let seconds = begun.elapsed().as_secs_f64();
         let span = spans.last_mut().expect("pushed above");
-        span.ended_ns = clocks_ns();
-        span.period.seconds = begun.elapsed().as_secs_f64();
-        span.period.segments = after
-            .iter()
-            .filter(|(cookie, _)| self.known.get(cookie) == Some(&true))
-            .map(|(cookie, now)| {
-                u64::from(now.wrapping_sub(before.get(cookie).copied().unwrap_or(0)))
-            })
-            .sum();
+        let sent = after.iter().filter_map(|(cookie, now)| {
+            let sent = now.wrapping_sub(before.get(cookie).copied().unwrap_or(0));
+            Some((self.has(have, *cookie)?, sent))
+        });
+        span.end(seconds, sent);
         Ok(())
     }
 
-    /// Learns of connections that were opened meanwhile, and gives them the remedy in a period that has it.
-    fn sweep(&mut self, is_with: bool) -> Result<(), ApplyError> {
-        match is_with {
-            true => self.turn_on(true),
-            false => self.meant().map(drop).map_err(ApplyError::Walk),
+    /// Returns whether a socket that is meant has the remedy in such a period; `None` if it is not meant, or not known yet.
+    fn has(&self, have: Have, cookie: u64) -> Option<bool> {
+        let is_meant = self.known.get(&cookie) == Some(&true);
+        match have {
+            Have::All => is_meant.then_some(true),
+            Have::None => is_meant.then_some(false),
+            Have::Half(period) => {
+                let client = self.clients.get(&cookie).filter(|_| is_meant)?;
+                Some(client.is_drawn(self.seed, period))
+            }
         }
     }
 
-    /// Gives the remedy to all sockets that are meant and do not have it from this period.
-    fn turn_on(&mut self, is_temporary: bool) -> Result<(), ApplyError> {
+    /// Gives the remedy to the sockets that are to have it and do not have it from this period; learns of those that were
+    /// opened meanwhile.
+    fn turn_on(&mut self, have: Have, is_temporary: bool) -> Result<(), ApplyError> {
         let mut found = self.meant()?;
-        let treated = &self.treated;
-        found
-            .sockets
-            .retain(|owned| !treated.contains(&owned.socket.cookie));
+        let is_new =
+            |cookie| !self.treated.contains(&cookie) && self.has(have, cookie) == Some(true);
+        found.sockets.retain(|owned| is_new(owned.socket.cookie));
         if found.sockets.is_empty() {
             return Ok(());
         }
@@ -341,6 +376,7 @@ impl<'a, 'b> Trial<'a, 'b> {
             return Ok(());
         }
         let found = self.bench.scope.find(self.bench.hand)?;
+        self.learn_clients(sockets)?;
         let meant: BTreeSet<_> = found
             .sockets
             .iter()
@@ -358,6 +394,23 @@ impl<'a, 'b> Trial<'a, 'b> {
             // A connection that its program has not accepted yet has no owner yet.
             if is_meant || socket.inode != 0 {
                 self.known.insert(socket.cookie, is_meant);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks who is at the clients' end of the sockets that stall.
+    fn learn_clients(&mut self, sockets: &[Socket]) -> io::Result<()> {
+        let everything = Scope {
+            all: true,
+            ..self.bench.scope.clone()
+        };
+        let clients = Clients::of(&everything.find(self.bench.hand)?.sockets);
+        for socket in sockets {
+            let has = |service: &&Service| service.has(socket.netns, socket.local, socket.remote);
+            if let Some(service) = self.remedy.stalling.iter().find(has) {
+                let client = clients.of_connection(service.end, socket.local, socket.remote);
+                self.clients.entry(socket.cookie).or_insert(client);
             }
         }
         Ok(())
@@ -390,49 +443,33 @@ impl<'a, 'b> Trial<'a, 'b> {
             .live
             .poll(patience, |finding| findings.push(finding));
         for finding in &findings {
+            let mut spans = spans.iter_mut();
             if is_counted(finding, self.remedy)
-                && let Some(span) = spans
-                    .iter_mut()
-                    .find(|span| span.holds(0, finding.start_ns))
+                && let Some(span) = spans.find(|span| span.holds(0, finding.start_ns))
+                && let Some(has) = self.has(span.have, finding.connection.cookie)
             {
-                span.period.stalls += 1;
-                span.period.stalled_ns += u64::try_from(finding.cost.time_ns).unwrap_or(0);
+                let period = span.seen.side(has);
+                period.stalls += 1;
+                period.stalled_ns += u64::try_from(finding.cost.time_ns).unwrap_or(0);
             }
         }
-        self.bench.meter.poll(Duration::ZERO, |turn: Turn| {
+        let mut turns = Vec::new();
+        self.bench
+            .meter
+            .poll(Duration::ZERO, |turn: Turn| turns.push(turn));
+        for turn in turns {
             let at_ns = i64::try_from(turn.wrote_ns).unwrap_or(i64::MAX);
-            if let Some(span) = spans.iter_mut().find(|span| span.holds(1, at_ns)) {
-                span.period.turns_ns.push(turn.length_ns());
+            if let Some(span) = spans.iter_mut().find(|span| span.holds(1, at_ns))
+                && let Some(has) = self.has(span.have, turn.cookie)
+            {
+                span.seen.side(has).turns_ns.push(turn.length_ns());
             }
-        });
+        }
     }
 }
 
-impl Span {
-    fn holds(&self, clock: usize, at_ns: i64) -> bool {
-        (self.begun_ns[clock]..self.ended_ns[clock]).contains(&at_ns)
-    }
-}
-
-fn is_counted(finding: &Finding, remedy: &Remedy) -> bool {
-    let connection = &finding.connection;
-    finding.tier != Tier::Possible
-        && finding.kind.is_stall()
-        && cause(finding) == Ok(remedy.cause)
-        && remedy
-            .stalling
-            .iter()
-            .any(|service| service.has(connection.netns, connection.local, connection.remote))
-}
-
-/// Returns the times since the epoch and of the kernel's own monotonic clock.
-fn clocks_ns() -> [i64; 2] {
-    [
-        clock_ns(libc::CLOCK_REALTIME),
-        clock_ns(libc::CLOCK_MONOTONIC) - moved_ns(),
-    ]
-}
-
+/// So often is drawn for a half that is not all or none of the clients.
+const MOST_DRAWS: u32 = 64;
 const BREATH: Duration = Duration::from_millis(20);
 const SWEEP: Duration = Duration::from_millis(100);
 /// A stall is reported after it has ended.
