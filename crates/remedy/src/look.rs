@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use tinygram_host::hand::Socket;
 use tinygram_host::process::Process;
 use tinygram_host::target::Target;
 use tinygram_stalls::Tier;
@@ -22,6 +23,8 @@ pub struct Look {
     pub floods: u64,
     /// How long was looked.
     pub lasted: Duration,
+    /// By socket, stalls by Nagle's rule of sockets that are not meant: their other ends may be.
+    elsewhere: BTreeMap<u64, Stalling>,
 }
 
 /// A socket that stalled.
@@ -48,6 +51,8 @@ pub enum Cause {
     Nagle,
     /// This end acknowledged late, and the peer held until then.
     LateAck,
+    /// The same, where the peer is a socket of this host that is not meant: its stalls are seen at its own end.
+    PeerHolds,
     /// The program has set `TCP_CORK` and not taken it off.
     Cork,
     /// The kernel gathered small writes while a packet waited in a queue of this host.
@@ -92,6 +97,13 @@ impl Look {
         let ends = [finding.connection.local, finding.connection.remote];
         let is_meant = |target: &Target| target.is_met_by(process, &finding.process.comm, ends);
         if !targets.is_empty() && !targets.iter().any(is_meant) {
+            let is_known = self.elsewhere.contains_key(&finding.connection.cookie);
+            if cause(&finding) == Ok(Cause::Nagle)
+                && finding.kind.is_stall()
+                && (is_known || self.elsewhere.len() < MOST_ELSEWHERE)
+            {
+                add(&mut self.elsewhere, &finding, process, Cause::PeerHolds);
+            }
             return;
         }
         if !finding.kind.is_stall() {
@@ -99,23 +111,40 @@ impl Look {
             return;
         }
         match cause(&finding) {
-            Ok(cause) => {
-                let known = self.stalls.entry(finding.connection.cookie);
-                let stalling = known.or_insert_with(|| Stalling {
-                    first: finding.clone(),
-                    process: process.clone(),
-                    times: 0,
-                    cost_ns: 0,
-                    threads: BTreeSet::new(),
-                    cause,
-                });
-                stalling.times += 1;
-                stalling.threads.insert(finding.process.thread);
-                stalling.cost_ns = stalling.cost_ns.saturating_add(finding.cost.time_ns);
-            }
+            Ok(cause) => add(&mut self.stalls, &finding, process, cause),
             Err(reason) => *self.others.entry(reason).or_default() += 1,
         }
     }
+
+    /// Takes in the stalls of sockets of this host whose other end is one of `meant`: those acknowledge late.
+    pub fn claim<'a>(&mut self, meant: impl IntoIterator<Item = &'a Socket>) {
+        let ends = meant
+            .into_iter()
+            .map(|socket| (socket.remote, socket.local));
+        let ends: BTreeSet<_> = ends.collect();
+        for (cookie, stalling) in std::mem::take(&mut self.elsewhere) {
+            let connection = &stalling.first.connection;
+            if ends.contains(&(connection.local, connection.remote)) {
+                self.stalls.insert(cookie, stalling);
+            }
+        }
+    }
+}
+
+/// Adds a finding to what is known of its socket.
+fn add(to: &mut BTreeMap<u64, Stalling>, finding: &Finding, process: &Process, cause: Cause) {
+    let known = to.entry(finding.connection.cookie);
+    let stalling = known.or_insert_with(|| Stalling {
+        first: finding.clone(),
+        process: process.clone(),
+        times: 0,
+        cost_ns: 0,
+        threads: BTreeSet::new(),
+        cause,
+    });
+    stalling.times += 1;
+    stalling.threads.insert(finding.process.thread);
+    stalling.cost_ns = stalling.cost_ns.saturating_add(finding.cost.time_ns);
 }
 
 /// Returns what would end a stall, or the reason why no setting of a socket does.
@@ -139,3 +168,5 @@ pub fn cause(finding: &Finding) -> Result<Cause, &'static str> {
 }
 
 const BREATH: Duration = Duration::from_millis(50);
+/// Stalls of so many sockets that are not meant are kept until it is known whose other ends they have.
+const MOST_ELSEWHERE: usize = 10_000;

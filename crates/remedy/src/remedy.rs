@@ -139,20 +139,17 @@ pub fn candidates(look: &Look, sockets: &[Socket]) -> Vec<Remedy> {
     for (cause, stalling) in by_cause {
         match cause {
             Cause::Nagle => {
-                let receivers = peers(look, sockets);
-                let remedy = |setting, sockets| Remedy {
-                    means: Means::Socket(setting),
-                    sockets,
+                all.push(Remedy {
+                    means: Means::Socket(nodelay()),
+                    sockets: stalling.clone(),
                     stalling: stalling.clone(),
                     cause,
                     others: 0,
-                };
-                all.push(remedy(nodelay(), stalling.clone()));
-                if !receivers.is_empty() {
-                    all.push(remedy(shortest_delay(), receivers.clone()));
-                    all.extend(knobs(cause, &receivers, &stalling, sockets));
-                }
+                });
+                all.extend(of_receivers(look, cause, &stalling, sockets));
             }
+            // The senders are not meant.
+            Cause::PeerHolds => all.extend(of_receivers(look, cause, &stalling, sockets)),
             Cause::LateAck => {
                 all.push(Remedy {
                     means: Means::Socket(shortest_delay()),
@@ -177,6 +174,29 @@ pub fn candidates(look: &Look, sockets: &[Socket]) -> Vec<Remedy> {
         }
     }
     all
+}
+
+/// Returns what the receivers on this host can do about senders that hold by Nagle's rule.
+fn of_receivers(
+    look: &Look,
+    cause: Cause,
+    stalling: &BTreeSet<Service>,
+    sockets: &[Socket],
+) -> Vec<Remedy> {
+    let receivers = peers(look, cause, sockets);
+    if receivers.is_empty() {
+        return Vec::new();
+    }
+    let bound = Remedy {
+        means: Means::Socket(shortest_delay()),
+        sockets: receivers.clone(),
+        stalling: stalling.clone(),
+        // What the findings at the senders' ends say.
+        cause: Cause::Nagle,
+        others: 0,
+    };
+    let knobs = knobs(Cause::Nagle, &receivers, stalling, sockets);
+    [bound].into_iter().chain(knobs).collect()
 }
 
 /// Returns the knobs by which these receivers acknowledge at once, the one that touches fewer connections first. What
@@ -257,10 +277,10 @@ fn is_of(services: &BTreeSet<Service>, socket: &Socket) -> bool {
     })
 }
 
-/// Returns the other ends of the stalling senders that are on this host.
-fn peers(look: &Look, sockets: &[Socket]) -> BTreeSet<Service> {
+/// Returns the other ends of the senders that stall by this cause, where they are on this host.
+fn peers(look: &Look, cause: Cause, sockets: &[Socket]) -> BTreeSet<Service> {
     let stalls = look.stalls.values();
-    let senders = stalls.filter(|stalling| stalling.cause == Cause::Nagle);
+    let senders = stalls.filter(|stalling| stalling.cause == cause);
     senders
         .filter_map(|stalling| {
             let connection = &stalling.first.connection;

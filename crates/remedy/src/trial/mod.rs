@@ -389,8 +389,10 @@ impl<'a, 'b> Trial<'a, 'b> {
             .map(|owned| (owned.socket.remote, owned.socket.local))
             .collect();
         for socket in sockets {
-            let is_meant = meant.contains(&socket.cookie)
-                || (!self.stalls(socket) && peers.contains(&(socket.local, socket.remote)));
+            let is_peer = peers.contains(&(socket.local, socket.remote));
+            // Of a remedy for the other ends either end may be the one that is meant.
+            let may_be_peer = !self.stalls(socket) || self.remedy.sockets != self.remedy.stalling;
+            let is_meant = meant.contains(&socket.cookie) || (may_be_peer && is_peer);
             // A connection that its program has not accepted yet has no owner yet.
             if is_meant || socket.inode != 0 {
                 self.known.insert(socket.cookie, is_meant);

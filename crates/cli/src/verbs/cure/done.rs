@@ -99,7 +99,10 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
         plan.look,
         counted(meant as u64, "connection")
     ));
-    let look = look(&mut live, &scope.targets, plan.look, stop::is_asked);
+    let mut look = look(&mut live, &scope.targets, plan.look, stop::is_asked);
+    let since = scope.find(hand).map_err(walking)?;
+    let meant_sockets = found.sockets.iter().chain(&since.sockets);
+    look.claim(meant_sockets.map(|owned| &owned.socket));
     let mut cured = Cured {
         sockets: meant,
         remedies: Vec::new(),
