@@ -6,17 +6,18 @@ mod hosting;
 
 use hosting::{Place, Program, SERVICE, may_make_namespaces, may_set, said, tinygram};
 
-/// A service and its client.
+/// A service and its client, and others that have nothing to do with them.
 struct Scene {
     server: Program,
     client: Program,
+    others: Vec<Program>,
     folder: tempfile::TempDir,
 }
 
 impl Scene {
     /// In two namespaces with a link between them.
     fn on_a_link(asks: &[&str], size: &str) -> Option<Self> {
-        let scene = Self::start("10.77.0.1", asks, size)?;
+        let scene = Self::start("10.77.0.1", asks, size, |_| Place::New)?;
         let there = scene.client.pid();
         scene.server.ip(&format!(
             "link add end0 type veth peer name end1 netns {there}"
@@ -31,16 +32,29 @@ impl Scene {
         Some(scene.begin("10.77.0.1"))
     }
 
-    fn start(address: &str, asks: &[&str], size: &str) -> Option<Self> {
+    /// In one namespace.
+    fn on_one_host(address: &str, asks: &[&str], size: &str) -> Option<Self> {
+        let scene = Self::start(address, asks, size, Place::Of)?;
+        scene.server.ip("link set lo up");
+        Some(scene.begin(address))
+    }
+
+    fn start(
+        address: &str,
+        asks: &[&str],
+        size: &str,
+        place: impl Fn(u32) -> Place,
+    ) -> Option<Self> {
         if !may_set() || !may_make_namespaces() {
             return None;
         }
         let server = Program::start(SERVICE, &["serve", address, size], Place::New);
         let words: Vec<_> = ["ask"].iter().chain(asks).copied().collect();
-        let client = Program::start(SERVICE, &words, Place::New);
+        let client = Program::start(SERVICE, &words, place(server.pid()));
         Some(Self {
             server,
             client,
+            others: Vec::new(),
             folder: tempfile::tempdir().unwrap(),
         })
     }
@@ -50,6 +64,19 @@ impl Scene {
         let port = self.server.line();
         self.client.tell(&format!("{address} {port}"));
         assert_eq!(self.client.line(), "asking");
+        self
+    }
+
+    /// Has another program of the server's namespace answer one of the namespace of `asks`; neither stalls.
+    fn with_others(mut self, address: &str, asks: u32) -> Self {
+        let place = Place::Of(self.server.pid());
+        let mut server = Program::start(SERVICE, &["serve", address, "50"], place);
+        server.tell("");
+        let port = server.line();
+        let mut client = Program::start(SERVICE, &["ask", "1"], Place::Of(asks));
+        client.tell(&format!("{address} {port}"));
+        assert_eq!(client.line(), "asking");
+        self.others.extend([server, client]);
         self
     }
 
@@ -101,6 +128,64 @@ fn holding_where_nodelay_makes_a_flood_and_nothing_else_is_here() {
     assert_kept_nothing(&text);
     assert!(text.contains("`tinygram run` ends them without"), "{text}");
     assert!(text.contains("run --attach"), "{text}");
+}
+
+/// The same flood, but the receiver is on this host: it acknowledges at once instead.
+#[test]
+fn another_remedy_where_nodelay_makes_a_flood() {
+    let Some(scene) = Scene::on_one_host("127.0.0.1", &["12"], "600") else {
+        return;
+    };
+    let text = scene.cure(&scene.client, &[]);
+    assert_kept(&text, "quickack=on");
+    assert!(
+        text.contains("takes more than 100 % more segments"),
+        "{text}"
+    );
+}
+
+/// The sender is not meant; others share the receiver's namespace and its route.
+#[test]
+fn the_receivers_bound_where_others_share_its_route() {
+    let Some(scene) = Scene::on_a_link(&["2"], "100") else {
+        return;
+    };
+    let there = scene.client.pid();
+    let scene = scene.with_others("10.77.0.1", there);
+    let text = scene.cure(&scene.server, &[]);
+    assert_kept(&text, "delack-max=8 ms");
+    for knob in ["quickack=on", "pingpong=255"] {
+        let line = text.lines().find(|line| line.contains(knob));
+        assert!(
+            line.is_some_and(|line| line.contains("not tried")),
+            "{text}"
+        );
+    }
+}
+
+/// Others share the receiver's namespace, and send by another route.
+#[test]
+fn the_routes_quickack_where_others_share_the_namespace_alone() {
+    let Some(scene) = Scene::on_a_link(&["2"], "100") else {
+        return;
+    };
+    scene.server.ip("link set lo up");
+    let here = scene.server.pid();
+    let scene = scene.with_others("127.0.0.1", here);
+    let text = scene.cure(&scene.server, &[]);
+    assert_kept(&text, "quickack=on");
+    assert!(text.contains("it helps, and another helps more"), "{text}");
+}
+
+/// The route cannot be changed (an IPv6 one of the kernel's own), and nobody else is in the namespace.
+#[test]
+fn the_namespaces_pingpong_where_its_route_cannot_be_changed() {
+    let Some(scene) = Scene::on_one_host("::1", &["2"], "100") else {
+        return;
+    };
+    let text = scene.cure(&scene.server, &[]);
+    assert_kept(&text, "pingpong=255");
+    assert!(text.contains("quickack=on: cannot be set here"), "{text}");
 }
 
 fn assert_kept_nothing(text: &str) {

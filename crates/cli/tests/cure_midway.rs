@@ -1,0 +1,209 @@
+//! What happens in the middle of a cure or a sweep: the target ends, forks or loses its control group, or tinygram is killed.
+#![cfg(target_os = "linux")]
+
+mod hosting;
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use hosting::{Place, Program, may_make_namespaces, may_set, said, tinygram};
+use tinygram_host::hand::Hand;
+use tinygram_host::namespace::Namespace;
+
+/// Both ends of a conversation that stalls, in a namespace of its own. Upon a line it forks and goes on in the child.
+const CONVERSATION: &str = r#"
+import os, socket, subprocess, sys, threading, time
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+listener = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(listener.getsockname())
+server, _ = listener.accept()
+print("ready", flush=True)
+def answer():
+    while server.recv(50):
+        server.send(b"h" * 100)
+        server.send(b"b" * 200)
+def ask():
+    while True:
+        client.send(b"q" * 50)
+        got = 0
+        while got < 300:
+            got += len(client.recv(300 - got))
+        time.sleep(0.001)
+def talk():
+    threading.Thread(target=answer, daemon=True).start()
+    threading.Thread(target=ask, daemon=True).start()
+talk()
+if sys.stdin.readline() == "fork\n":
+    if os.fork():
+        os._exit(0)
+    talk()
+    print("forked", flush=True)
+    sys.stdin.readline()
+"#;
+
+/// A cure that has begun to try.
+struct Cure {
+    child: Child,
+    journal: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Cure {
+    /// Starts it, and waits until a remedy is on.
+    fn of(target: &str, program: &Program) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("state");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+        command
+            .args(["cure", target, "--look", "1s", "--journal"])
+            .arg(&journal);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let namespace = Namespace::of(program.pid()).unwrap();
+        let mut hand = Hand::open().unwrap();
+        let mut is_on = || {
+            let sockets = namespace.within(|| hand.sockets()).unwrap().unwrap();
+            sockets.iter().any(tinygram_host::hand::Socket::nodelay)
+        };
+        while !is_on() {
+            assert_eq!(child.try_wait().unwrap(), None, "it ended before");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Self {
+            child,
+            journal,
+            _folder: folder,
+        }
+    }
+
+    /// Returns the exit code and what it said, and asserts that nothing is left to be put back after an undo.
+    fn end(self) -> (Option<i32>, String) {
+        let output = self.child.wait_with_output().unwrap();
+        let text = said(&output);
+        assert!(!text.contains("panicked"), "{text}");
+        tinygram(&self.journal, &["set", "--undo"]);
+        let list = said(&tinygram(&self.journal, &["set", "--list"]));
+        assert!(list.contains("No change"), "{list}");
+        (output.status.code(), text)
+    }
+}
+
+fn conversation() -> Option<Program> {
+    let may = may_set() && may_make_namespaces();
+    may.then(|| Program::start(CONVERSATION, &[], Place::New))
+}
+
+#[test]
+fn a_target_that_ends_is_no_error() {
+    let Some(program) = conversation() else {
+        return;
+    };
+    let cure = Cure::of(&program.pid().to_string(), &program);
+    drop(program);
+    let (code, text) = cure.end();
+    assert_eq!(code, Some(3), "{text}");
+    assert!(text.contains("cannot tell, too little was seen"), "{text}");
+}
+
+/// Its sockets are the child's from then on.
+#[test]
+fn a_target_that_forks_is_no_error() {
+    let Some(mut program) = conversation() else {
+        return;
+    };
+    let cure = Cure::of(&program.pid().to_string(), &program);
+    program.tell("fork");
+    assert_eq!(program.line(), "forked");
+    let (code, text) = cure.end();
+    assert!(matches!(code, Some(0 | 1 | 3)), "{text}");
+}
+
+/// The processes of a control group move elsewhere, and it is removed.
+#[test]
+fn a_control_group_that_goes_away_is_no_error() {
+    let Some(root) = unified() else {
+        eprintln!("skipped: no control groups of version 2 can be made here");
+        return;
+    };
+    let group = root.join(format!("tinygram-midway-{}", std::process::id()));
+    fs::create_dir(&group).unwrap();
+    let move_to = |folder: &Path, pid: u32| fs::write(folder.join("cgroup.procs"), pid.to_string());
+    // What it makes belongs to the group in which it begins.
+    move_to(&group, std::process::id()).unwrap();
+    let program = conversation();
+    move_to(&root, std::process::id()).unwrap();
+    let Some(program) = program else {
+        let _ = fs::remove_dir(&group);
+        return;
+    };
+    let name = format!("/{}", group.file_name().unwrap().to_str().unwrap());
+    let cure = Cure::of(&name, &program);
+    move_to(&root, program.pid()).unwrap();
+    fs::remove_dir(&group).unwrap();
+    let (code, text) = cure.end();
+    assert!(matches!(code, Some(0 | 1 | 3)), "{text}");
+}
+
+/// Returns the root of the control groups of version 2, if groups can be made there.
+fn unified() -> Option<PathBuf> {
+    let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(PathBuf::from);
+    let root = roots
+        .into_iter()
+        .find(|root| root.join("cgroup.controllers").exists())?;
+    let probe = root.join(format!("tinygram-probe-{}", std::process::id()));
+    fs::create_dir(&probe).ok()?;
+    fs::remove_dir(&probe).ok()?;
+    Some(root)
+}
+
+/// Killed at some point of a sweep over eight hundred sockets, from before its first line to after its last change: the undo
+/// makes all values those of before.
+#[test]
+fn what_a_killed_sweep_left_is_put_back() {
+    if !may_set() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let connections: Vec<_> = (0..400)
+        .map(|number| {
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            // Some have it already.
+            client.set_nodelay(number % 5 == 0).unwrap();
+            (client, listener.accept().unwrap().0)
+        })
+        .collect();
+    let values = || -> Vec<[bool; 2]> {
+        let of = |(client, server): &(TcpStream, TcpStream)| {
+            [client.nodelay().unwrap(), server.nodelay().unwrap()]
+        };
+        connections.iter().map(of).collect()
+    };
+    let before = values();
+    let mut were_changed = 0;
+    for step in 0..40 {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("state");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+        command
+            .args(["set", &port, "nodelay=on", "--journal"])
+            .arg(&journal);
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(4 * step));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        were_changed += usize::from(values() != before);
+        let undone = said(&tinygram(&journal, &["set", "--undo"]));
+        assert_eq!(values(), before, "killed after {} ms: {undone}", 4 * step);
+        let list = said(&tinygram(&journal, &["set", "--list"]));
+        assert!(list.contains("No change"), "{list}");
+    }
+    assert!(were_changed > 0, "every kill came too early");
+}
