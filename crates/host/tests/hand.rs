@@ -282,9 +282,12 @@ fn each_of_many_sockets_is_changed_once() {
         .collect();
     let port = listener.local_addr().unwrap().port();
     let sockets = hand.sockets().unwrap();
-    let those = sockets
-        .iter()
-        .filter(|socket| !socket.listens() && [socket.local, socket.remote].iter().any(|end| end.port() == port));
+    let those = sockets.iter().filter(|socket| {
+        !socket.listens()
+            && [socket.local, socket.remote]
+                .iter()
+                .any(|end| end.port() == port)
+    });
     let cookies: Vec<u64> = those.map(|socket| socket.cookie).collect();
     assert_eq!(cookies.len(), 2 * connections.len());
     let (on, off) = (Raw::of(1), Raw::of(0));
@@ -302,7 +305,17 @@ fn each_of_many_sockets_is_changed_once() {
             outcome.did == Did::Set && outcome.before == before && outcome.after == to
         };
         let other: Vec<_> = outcomes.iter().filter(|outcome| !is_set(outcome)).collect();
-        assert!(other.is_empty(), "{} of {}: {:?}", other.len(), outcomes.len(), other[0]);
+        assert!(
+            other.is_empty(),
+            "{} of {}: {:?}",
+            other.len(),
+            outcomes.len(),
+            other[0]
+        );
     }
-    assert!(connections.iter().all(|(client, _)| !client.nodelay().unwrap()));
+    assert!(
+        connections
+            .iter()
+            .all(|(client, _)| !client.nodelay().unwrap())
+    );
 }

@@ -224,7 +224,9 @@ impl Hand {
         let done = self.set_in_sweeps(option, changes, &mut outcomes);
         // The walk has taken out those that it met.
         let left = changes.iter().map(|change| change.cookie);
-        let left: Vec<u64> = left.filter(|cookie| !outcomes.contains_key(cookie)).collect();
+        let left: Vec<u64> = left
+            .filter(|cookie| !outcomes.contains_key(cookie))
+            .collect();
         batch::remove(&self.changes, &left);
         done?;
         let all = changes.iter().map(|change| {
