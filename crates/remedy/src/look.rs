@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use tinygram_host::clock::clock_ns;
 use tinygram_host::hand::Socket;
 use tinygram_host::process::Process;
 use tinygram_host::target::Target;
@@ -68,13 +69,17 @@ pub fn look(
     is_over: impl Fn() -> bool,
 ) -> Look {
     let begun = Instant::now();
+    // What the source has kept since it was opened belongs to no time that is known.
+    let begun_ns = clock_ns(libc::CLOCK_REALTIME);
     let mut processes = Processes::default();
     let mut look = Look::default();
     while begun.elapsed() < length && !is_over() {
         let mut new = Vec::new();
         live.poll(BREATH, |finding| new.push(finding));
         for finding in new {
-            look.take(finding, targets, &mut processes);
+            if finding.start_ns >= begun_ns {
+                look.take(finding, targets, &mut processes);
+            }
         }
     }
     look.lasted = begun.elapsed();
