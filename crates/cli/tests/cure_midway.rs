@@ -5,7 +5,7 @@ mod hosting;
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -13,9 +13,13 @@ use hosting::{Place, Program, may_make_namespaces, may_set, said, tinygram};
 use tinygram_host::hand::Hand;
 use tinygram_host::namespace::Namespace;
 
-/// Both ends of a conversation that stalls, in a namespace of its own. Upon a line it forks and goes on in the child.
+/// Both ends of a conversation that stalls, in a namespace of its own and in the control group that it is told. Upon a line it
+/// forks and goes on in the child.
 const CONVERSATION: &str = r#"
 import os, socket, subprocess, sys, threading, time
+if len(sys.argv) > 1:
+    with open(sys.argv[1] + "/cgroup.procs", "w") as group:
+        group.write(str(os.getpid()))
 subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 listener = socket.create_server(("127.0.0.1", 0))
 client = socket.create_connection(listener.getsockname())
@@ -91,14 +95,14 @@ impl Cure {
     }
 }
 
-fn conversation() -> Option<Program> {
+fn conversation(words: &[&str]) -> Option<Program> {
     let may = may_set() && may_make_namespaces();
-    may.then(|| Program::start(CONVERSATION, &[], Place::New))
+    may.then(|| Program::start(CONVERSATION, words, Place::New))
 }
 
 #[test]
 fn a_target_that_ends_is_no_error() {
-    let Some(program) = conversation() else {
+    let Some(program) = conversation(&[]) else {
         return;
     };
     let cure = Cure::of(&program.pid().to_string(), &program);
@@ -111,7 +115,7 @@ fn a_target_that_ends_is_no_error() {
 /// Its sockets are the child's from then on.
 #[test]
 fn a_target_that_forks_is_no_error() {
-    let Some(mut program) = conversation() else {
+    let Some(mut program) = conversation(&[]) else {
         return;
     };
     let cure = Cure::of(&program.pid().to_string(), &program);
@@ -130,18 +134,13 @@ fn a_control_group_that_goes_away_is_no_error() {
     };
     let group = root.join(format!("tinygram-midway-{}", std::process::id()));
     fs::create_dir(&group).unwrap();
-    let move_to = |folder: &Path, pid: u32| fs::write(folder.join("cgroup.procs"), pid.to_string());
-    // What it makes belongs to the group in which it begins.
-    move_to(&group, std::process::id()).unwrap();
-    let program = conversation();
-    move_to(&root, std::process::id()).unwrap();
-    let Some(program) = program else {
-        let _ = fs::remove_dir(&group);
+    let Some(program) = conversation(&[group.to_str().unwrap()]) else {
+        fs::remove_dir(&group).unwrap();
         return;
     };
     let name = format!("/{}", group.file_name().unwrap().to_str().unwrap());
     let cure = Cure::of(&name, &program);
-    move_to(&root, program.pid()).unwrap();
+    fs::write(root.join("cgroup.procs"), program.pid().to_string()).unwrap();
     fs::remove_dir(&group).unwrap();
     let (code, text) = cure.end();
     assert!(matches!(code, Some(0 | 1 | 3)), "{text}");
@@ -159,8 +158,8 @@ fn unified() -> Option<PathBuf> {
     Some(root)
 }
 
-/// Killed at some point of a sweep over eight hundred sockets, from before its first line to after its last change: the undo
-/// makes all values those of before.
+/// Killed at some point after its first line in the journal, in the middle of a sweep over eight hundred sockets or after it: the
+/// undo makes all values those of before.
 #[test]
 fn what_a_killed_sweep_left_is_put_back() {
     if !may_set() {
@@ -184,24 +183,25 @@ fn what_a_killed_sweep_left_is_put_back() {
     };
     let before = values();
     let mut were_changed = 0;
-    for step in 0..40 {
+    for step in 0..30 {
         let folder = tempfile::tempdir().unwrap();
         let journal = folder.path().join("state");
         let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
         command
             .args(["set", &port, "nodelay=on", "--journal"])
             .arg(&journal);
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(Duration::from_millis(4 * step));
+        let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        while !fs::metadata(journal.join("journal")).is_ok_and(|about| about.len() > 0) {
+            assert_eq!(child.try_wait().unwrap(), None, "it ended before");
+            std::thread::yield_now();
+        }
+        std::thread::sleep(Duration::from_micros(500 * step));
         child.kill().unwrap();
         child.wait().unwrap();
         were_changed += usize::from(values() != before);
         let undone = said(&tinygram(&journal, &["set", "--undo"]));
-        assert_eq!(values(), before, "killed after {} ms: {undone}", 4 * step);
+        assert_eq!(values(), before, "step {step}: {undone}");
         let list = said(&tinygram(&journal, &["set", "--list"]));
         assert!(list.contains("No change"), "{list}");
     }
