@@ -300,27 +300,22 @@ impl Hand {
 /// Reads a walk to its end.
 fn read_all(file: &mut File) -> io::Result<Vec<u8>> {
     let mut octets = Vec::new();
+    let mut buffer = vec![0; READ_AT_ONCE];
     loop {
         // The kernel writes whole records.
-        let length = octets.len();
-        octets.resize(length + READ_AT_ONCE, 0);
-        match file.read(&mut octets[length..]) {
-            Ok(0) => {
-                octets.truncate(length);
-                return Ok(octets);
-            }
-            Ok(read) => octets.truncate(length + read),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
-                ) =>
-            {
-                octets.truncate(length);
-            }
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(octets),
+            Ok(read) => octets.extend_from_slice(&buffer[..read]),
+            Err(error) if is_passing(&error) => {}
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Returns whether a read goes on after this.
+fn is_passing(error: &io::Error) -> bool {
+    let kind = error.kind();
+    matches!(kind, io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }
 
 fn sweep(programs: &mut Ebpf) -> Option<&mut Iter> {

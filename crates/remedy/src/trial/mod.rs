@@ -118,7 +118,12 @@ pub fn run(bench: &mut Bench<'_>, remedy: &Remedy, course: Course) -> Result<Tri
             tried.was_stopped = tried.refused.is_none();
             break;
         };
+        let is_silent = pair.with.turns_ns.is_empty() && pair.without.turns_ns.is_empty();
         pairs.push(pair);
+        if is_silent && trial.meant()?.sockets.is_empty() {
+            // All are closed, and none has come.
+            break;
+        }
         if proof::LOOKS.contains(&pairs.len()) {
             let (figures, verdict) = proof::decide(&pairs, course.demand, course.seed);
             tried.figures = Some(figures);
