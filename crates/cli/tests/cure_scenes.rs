@@ -84,7 +84,7 @@ impl Scene {
     fn cure(&self, program: &Program, words: &[&str]) -> String {
         let journal = self.folder.path().join("state");
         let pid = program.pid().to_string();
-        let all = ["cure", &pid, "--look", "1s", "--seed", "7"];
+        let all = ["cure", &pid, "--look", "2s", "--seed", "7"];
         let all: Vec<_> = all.iter().chain(words).copied().collect();
         let text = said(&tinygram(&journal, &all));
         tinygram(&journal, &["set", "--undo"]);
