@@ -96,6 +96,13 @@ fn a_stall_is_cured_on_the_running_server_and_put_back() {
         "{}",
         said(&dry)
     );
+    // What whatif expects of both: the stall ends, or twelve milliseconds of it are left.
+    let expected: Vec<String> = said(&dry)
+        .lines()
+        .filter(|line| line.contains("expected: p50 4"))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(expected.len(), 2, "{}", said(&dry));
     assert!(!service.server.nodelay().unwrap());
 
     let cured = service.tinygram("cure", &[&port, "--look", "1s"]);
