@@ -129,7 +129,7 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
         }
     }
     if plan.is_dry {
-        cured.expected = expected::of(plan, &mut hand, &scope, &remedies)?;
+        cured.expected = expected::of(plan, hand, &scope, &remedies)?;
     }
     if plan.is_dry || stop::is_asked() || remedies.is_empty() {
         cured.remedies = remedies.into_iter().map(|remedy| (remedy, None)).collect();

@@ -58,7 +58,7 @@ pub(super) fn of(
 }
 
 fn foreseen(recorded: &Recorded, seed: u64, remedy: &Remedy) -> Option<Expected> {
-    let setting = remedy.setting.to_string().replace(' ', "");
+    let setting = remedy.means.to_string().replace(' ', "");
     let change = Change::parse(&setting, tick()).ok()?;
     let services = recorded.services(seed, &|end| remedy.is_for(&end.socket));
     let asked = Asked {
