@@ -95,6 +95,38 @@ fn compression_is_told_by_content() {
     }
 }
 
+/// A frame of zstd that packs nothing, with the given octets between its magic number and its only block.
+fn unpacked_zstd(header: &[u8], content: &[u8]) -> Vec<u8> {
+    let block = ((content.len() as u32) << 3) | 1;
+    let magic: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+    [magic, header, &block.to_le_bytes()[..3], content].concat()
+}
+
+/// A few octets can ask for a window of terabytes, which would be kept in memory.
+#[test]
+fn a_window_of_zstd_is_bounded() {
+    // 2^(10 + 17) octets are 128 MiB; an eighth more is too much (RFC 8878, section 3.1.1.1.2).
+    let windows = |descriptor: u8| unpacked_zstd(&[0, descriptor], &pcap());
+    assert_eq!(read(Cursor::new(windows(17 << 3))), frames());
+    for (descriptor, mebioctets) in [((17 << 3) | 1, 144), (31 << 3, 2 << 20)] {
+        let refused = Reader::new(Cursor::new(windows(descriptor))).err().unwrap();
+        let said = format!(
+            "cannot be read: it asks for a zstd window of {mebioctets} MiB (accepted: up to 128 MiB)"
+        );
+        assert_eq!(refused.to_string(), said);
+    }
+    // A single segment's window is its content: 4 octets say how much that is, or 2 that begin at 256.
+    let length = pcap().len() as u32;
+    let four = [&[0xa0][..], &length.to_le_bytes()].concat();
+    assert_eq!(read(Cursor::new(unpacked_zstd(&four, &pcap()))), frames());
+    let long = [pcap(), pcap()[24..].to_vec(), pcap()[24..].to_vec()].concat();
+    let two = [&[0x60][..], &(long.len() as u16 - 256).to_le_bytes()].concat();
+    assert_eq!(read(Cursor::new(unpacked_zstd(&two, &long))).len(), 9);
+    let much = [&[0xa0][..], &u32::MAX.to_le_bytes()].concat();
+    let refused = Reader::new(Cursor::new(unpacked_zstd(&much, &pcap())));
+    assert!(refused.err().unwrap().to_string().contains("4095 MiB"));
+}
+
 #[test]
 fn every_magic_of_classic_pcap_is_read() {
     let big = |words: [u32; 4]| words.map(u32::to_be_bytes).concat();
