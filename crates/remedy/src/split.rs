@@ -143,18 +143,19 @@ pub fn choose(remedy: &Remedy, look: &Look, sockets: &[Owned], wanted: Wanted) -
         Wanted::Halves => 2,
         _ => FEWEST_CLIENTS,
     };
-    match () {
-        () if clients.len() < fewest => Split::Turns(WhyTurns::Few(clients.len())),
-        () if wanted == Wanted::Halves => Split::Halves {
-            clients: clients.len(),
-        },
-        () if by_thread.values().any(|clients| clients.len() > 1) => {
-            Split::Turns(WhyTurns::SharedThread)
+    if clients.len() < fewest {
+        return Split::Turns(WhyTurns::Few(clients.len()));
+    }
+    if wanted == Wanted::Fitting {
+        if by_thread.values().any(|clients| clients.len() > 1) {
+            return Split::Turns(WhyTurns::SharedThread);
         }
-        () if ask_others(remedy, look, sockets) => Split::Turns(WhyTurns::AsksOthers),
-        () => Split::Halves {
-            clients: clients.len(),
-        },
+        if ask_others(remedy, look, sockets) {
+            return Split::Turns(WhyTurns::AsksOthers);
+        }
+    }
+    Split::Halves {
+        clients: clients.len(),
     }
 }
 
