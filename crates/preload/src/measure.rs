@@ -215,7 +215,8 @@ impl Service {
         if taking.is_err() {
             return;
         }
-        // SAFETY: only who has changed `taken_ns` to its own time is here.
+        // SAFETY: only who has changed `taken_ns` to its own time is here. (A thread that was stopped within for longer than
+        // `LONGEST_USE_NS` may come back beside another; both write integers, and the trial may then decide wrongly.)
         let trial = unsafe { &mut *self.trial.get() };
         if let Some(next) = work(trial) {
             self.publish(trial, next, now_ns);
