@@ -4,7 +4,7 @@
 
 mod watching;
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
@@ -37,6 +37,32 @@ for _ in range(rounds):
     client.sendall(b"x" * 100)
     assert read(client, 300)
 client.close()
+server.join()
+"#;
+
+/// Twelve answers of two writes over a connection that stands when the port is printed, once the input ends.
+const STOOD_BEFORE: &str = r#"
+import socket, sys, threading
+def bound():
+    end = socket.socket()
+    end.bind(("127.0.0.1", 0))
+    return end
+client, listener = sorted([bound(), bound()], key=lambda end: end.getsockname()[1])
+listener.listen()
+client.connect(listener.getsockname())
+end, _ = listener.accept()
+print(listener.getsockname()[1], flush=True)
+sys.stdin.read()
+def serve():
+    for _ in range(12):
+        end.recv(100, socket.MSG_WAITALL)
+        end.sendall(b"a" * 100)
+        end.sendall(b"b" * 200)
+server = threading.Thread(target=serve)
+server.start()
+for _ in range(12):
+    client.sendall(b"x" * 100)
+    client.recv(300, socket.MSG_WAITALL)
 server.join()
 "#;
 
@@ -176,6 +202,37 @@ fn packets_tell_the_same_stalls() {
             (&200.into(), &100.into())
         );
     }
+}
+
+/// The client has the lower port, and nobody sees the handshake: only who listens tells the sides.
+#[test]
+fn packets_of_a_connection_that_stood_before_tell_the_side() {
+    let talk = Command::new("python3")
+        .args(["-c", STOOD_BEFORE])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut talk = Running(talk.expect("python3 starts"));
+    let mut port = String::new();
+    BufReader::new(talk.0.stdout.as_mut().expect("a pipe"))
+        .read_line(&mut port)
+        .expect("a line");
+    let server = format!("127.0.0.1:{}", port.trim());
+    let Some(watch) = watch(&["-i", "lo", "--once", "5s", "--json"]) else {
+        return;
+    };
+    drop(talk.0.stdin.take());
+    assert!(talk.0.wait().expect("it ends").success());
+    let said = printed(watch);
+    let senders: Vec<Value> = said
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+        .filter(|line| line["event"] == "stall")
+        .filter(|line| [&line["local"], &line["remote"]].contains(&&Value::from(server.as_str())))
+        .map(|line| line["sender"].clone())
+        .collect();
+    assert!(senders.len() >= 10, "{said}");
+    assert!(senders.iter().all(|sender| sender == "server"), "{said}");
 }
 
 /// A conversation without a stall: 20 requests, and two writes for each answer.

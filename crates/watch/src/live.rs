@@ -149,10 +149,10 @@ impl Live {
         }
     }
 
-    /// Returns whether findings know from the handshake which side is the server.
+    /// Returns whether the side of a finding is known from the handshake of its connection.
     #[must_use]
-    pub fn knows_sides(&self) -> bool {
-        matches!(self.from, Origin::Packets(_))
+    pub fn saw_the_handshake(&self, finding: &Finding) -> bool {
+        matches!(self.from, Origin::Packets(_)) && finding.connection.accepted.is_some()
     }
 
     /// Returns how many events or packets found no room, plus the findings whose connection was

@@ -226,7 +226,8 @@ impl Source {
                 mss: mss(found),
                 srtt_ns: connection.rtt_ns.unwrap_or(0),
                 min_rtt_ns: connection.rtt_ns,
-                accepted: Some(side == Side::Server),
+                // Without a handshake the analysis takes the end with the lower port for the server.
+                accepted: connection.handshake.then_some(side == Side::Server),
             },
             side,
             process: writer,
