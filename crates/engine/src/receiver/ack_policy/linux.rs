@@ -11,15 +11,21 @@ const QUICK_ACKS: u32 = 16;
 const ATO_MIN: Duration = Duration::from_millis(40);
 /// `TCP_DELACK_MAX`.
 const ATO_MAX: Duration = Duration::from_millis(200);
+/// `TCP_RTO_MIN`.
+const RTO_MIN: Duration = Duration::from_millis(200);
 
 /// Linux's receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Linux {
+    knobs: LinuxKnobs,
     /// Quick ACKs that are left; set when data first arrives.
     quick: u32,
     started: bool,
-    /// Whether the connection is interactive: data was answered with data.
-    pingpong: bool,
+    /// How often data was answered with data: the connection is interactive from
+    /// [`LinuxKnobs::pingpong_threshold`] on.
+    pingpong: u8,
+    /// When the ACK that waits is due.
+    due: Option<Instant>,
     ato: Duration,
     last_arrival: Option<Instant>,
     unacknowledged: u64,
@@ -27,6 +33,55 @@ pub struct Linux {
     pushed: Pushed,
     /// Whether the program sets TCP_QUICKACK before each read.
     quickack: bool,
+}
+
+/// What an administrator may choose of it, and the clock of its timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinuxKnobs {
+    /// The longest delay: `TCP_DELACK_MAX_US`, `TCP_BPF_DELACK_MAX`; 200 ms as shipped.
+    pub delack_max: Duration,
+    /// How many answers make a connection interactive: `net.ipv4.tcp_pingpong_thresh`; 1 as shipped.
+    pub pingpong_threshold: u8,
+    /// The clock of the kernel's timers; without it a timer expires at the nanosecond.
+    pub clock: Option<Jiffies>,
+}
+
+/// A clock that counts ticks. A timer that is set between two ticks is counted from the one before and expires one tick
+/// later than that says (`calc_index` in kernel/time/timer.c), so a delay of 40 ms takes 40 to 44 ms at 250 Hz.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jiffies {
+    /// The time between two ticks.
+    pub tick: Duration,
+    /// When the first tick after the epoch is.
+    pub phase: Duration,
+    /// The smoothed round-trip time, which bounds a delay above 40 ms (`tcp_send_delayed_ack`).
+    pub round_trip: Duration,
+}
+
+impl Default for LinuxKnobs {
+    fn default() -> Self {
+        Self {
+            delack_max: ATO_MAX,
+            pingpong_threshold: 1,
+            clock: None,
+        }
+    }
+}
+
+impl Jiffies {
+    /// Returns when a timer expires that is set now for `delay`.
+    fn expiry(&self, now: Instant, delay: Duration) -> Instant {
+        let tick = self.tick.as_nanos().max(1);
+        let phase = self.phase.as_nanos() % tick;
+        let since_tick = (now.as_nanos() + tick - phase) % tick;
+        let ticks = delay.as_nanos() / tick + 1;
+        Instant::from_nanos((now.as_nanos() + ticks * tick).saturating_sub(since_tick))
+    }
+
+    /// Returns the retransmission timeout that goes with the round-trip time.
+    fn rto(&self) -> Duration {
+        RTO_MIN + self.round_trip
+    }
 }
 
 /// Returns whether an ACK now would offer no less than the last one did (`__tcp_select_window(sk)
@@ -61,7 +116,7 @@ impl Rule for Linux {
             self.take_in(arrival, view);
         }
         self.unacknowledged += 1;
-        self.pingpong = true;
+        self.pingpong = self.knobs.pingpong_threshold;
         match self.started {
             true => self.verdict(view),
             false => AckVerdict::Now,
@@ -73,7 +128,7 @@ impl Rule for Linux {
     fn on_read(&mut self, view: &AckView) -> AckVerdict {
         let emptied = view.unread == 0;
         let complete =
-            self.pushed == Pushed::Again || (self.pushed == Pushed::Once && !self.pingpong);
+            self.pushed == Pushed::Again || (self.pushed == Pushed::Once && !self.is_interactive());
         if self.quickack && self.unacknowledged > 0 {
             // The program sets it before the next read, which follows at once
             // (`__tcp_sock_set_quickack`).
@@ -91,24 +146,29 @@ impl Rule for Linux {
                 self.count_down();
                 self.unacknowledged = 0;
                 self.pushed = Pushed::No;
+                self.due = None;
                 // An answer within the ATO makes the connection interactive (`tcp_event_data_sent`,
                 // threshold 1 since 6.x).
                 let answered = self
                     .last_arrival
                     .is_some_and(|at| view.now.since(at) < self.ato.max(ATO_MIN));
-                self.pingpong |= with_data && answered && !self.quickack;
+                if with_data && answered && !self.quickack {
+                    self.pingpong = self.pingpong.saturating_add(1);
+                }
             }
             AckMoment::TimerFired => {
                 // `tcp_delack_timer_handler`: leave the interactive mode, or be more patient.
-                if self.pingpong {
-                    self.pingpong = false;
+                self.due = None;
+                if self.is_interactive() {
+                    self.pingpong = 0;
                     self.ato = ATO_MIN;
                 } else {
                     self.ato = self.ato.times(2).min(ATO_MAX);
                 }
             }
             // `__tcp_sock_set_quickack`: the effect lasts until the next answer.
-            AckMoment::QuickAck(on) => self.pingpong = !on,
+            AckMoment::QuickAck(true) => self.pingpong = 0,
+            AckMoment::QuickAck(false) => self.pingpong = self.knobs.pingpong_threshold,
         }
     }
 }
@@ -116,9 +176,15 @@ impl Rule for Linux {
 impl Linux {
     /// The policy of a program that sets TCP_QUICKACK before each read.
     pub(super) const QUICKACK: Self = Self {
+        knobs: LinuxKnobs {
+            delack_max: ATO_MAX,
+            pingpong_threshold: 1,
+            clock: None,
+        },
         quick: 0,
         started: false,
-        pingpong: false,
+        pingpong: 0,
+        due: None,
         ato: Duration::ZERO,
         last_arrival: None,
         unacknowledged: 0,
@@ -129,6 +195,20 @@ impl Linux {
         pushed: Pushed::No,
         quickack: true,
     };
+
+    /// Returns the receiver of a host with these settings.
+    #[must_use]
+    pub fn with(knobs: LinuxKnobs) -> Self {
+        Self {
+            knobs,
+            ..Self::default()
+        }
+    }
+
+    /// `inet_csk_in_pingpong_mode`.
+    fn is_interactive(&self) -> bool {
+        self.pingpong >= self.knobs.pingpong_threshold
+    }
 
     /// Learns from data that arrived.
     fn take_in(&mut self, arrival: &Arrival, view: &AckView) {
@@ -142,12 +222,27 @@ impl Linux {
     }
 
     /// `__tcp_ack_snd_check`.
-    fn verdict(&self, view: &AckView) -> AckVerdict {
-        let quick = self.quick > 0 && !self.pingpong;
+    fn verdict(&mut self, view: &AckView) -> AckVerdict {
+        let quick = self.quick > 0 && !self.is_interactive();
         if (self.owes_for_two(view) && keeps_its_window(view)) || quick {
             return AckVerdict::Now;
         }
-        AckVerdict::DelayUntil(view.now + self.ato.max(ATO_MIN).min(ATO_MAX))
+        let delay = self.ato.max(ATO_MIN).min(ATO_MAX);
+        let Some(clock) = &self.knobs.clock else {
+            return AckVerdict::DelayUntil(view.now + delay.min(self.knobs.delack_max));
+        };
+        let delay = delay
+            .min(clock.round_trip.max(ATO_MIN))
+            .min(self.knobs.delack_max);
+        let quarter = Duration::from_nanos(delay.as_nanos() / 4);
+        // The timer is about to expire (`tcp_send_delayed_ack`).
+        if self.due.is_some_and(|due| due <= view.now + quarter) {
+            return AckVerdict::Now;
+        }
+        let expiry = clock.expiry(view.now, delay);
+        let due = self.due.map_or(expiry, |due| due.min(expiry));
+        self.due = Some(due);
+        AckVerdict::DelayUntil(due)
     }
 
     /// Returns whether more than one of the peer's segments waits for an ACK.
@@ -173,8 +268,7 @@ impl Linux {
             .map(|last| view.now.since(last));
         if !self.started {
             self.started = true;
-            let in_window = view.capacity / (2 * u64::from(self.peer.mss(view)));
-            self.quick = QUICK_ACKS.min(in_window.max(2) as u32);
+            self.quick = self.quick_acks(view);
             self.ato = ATO_MIN;
         } else if let Some(gap) = gap {
             let half_min = Duration::from_nanos(ATO_MIN.as_nanos() / 2);
@@ -182,8 +276,17 @@ impl Linux {
                 self.ato = Duration::from_nanos(self.ato.as_nanos() / 2 + half_min.as_nanos());
             } else if gap < self.ato {
                 self.ato = Duration::from_nanos(self.ato.as_nanos() / 2 + gap.as_nanos());
+            } else if self.knobs.clock.is_some_and(|clock| gap > clock.rto()) {
+                // The sender seems to have failed to restart its window.
+                self.quick = self.quick.max(self.quick_acks(view));
             }
         }
+    }
+
+    /// `tcp_incr_quickack`.
+    fn quick_acks(&self, view: &AckView) -> u32 {
+        let in_window = view.capacity / (2 * u64::from(self.peer.mss(view)));
+        QUICK_ACKS.min(in_window.max(2) as u32)
     }
 }
 
@@ -248,3 +351,101 @@ const LEAST_MSS: u32 = 88;
 /// A TCP header with timestamps, as the profile has them.
 const HEADER: u32 = 32;
 const BARE_HEADER: u32 = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::offset::Offset;
+
+    fn at(microseconds: u64) -> Instant {
+        Instant::from_nanos(microseconds * 1000)
+    }
+
+    fn view(now: Instant) -> AckView {
+        AckView {
+            now,
+            nxt: Offset::new(1),
+            acked: Offset::new(1),
+            advertised: Offset::new(65_536),
+            could_advertise: Offset::new(65_536),
+            unread: 0,
+            capacity: 65_536,
+            mss: 1448,
+        }
+    }
+
+    const SHORT: Arrival = Arrival {
+        len: 100,
+        end: Offset::new(101),
+        push: true,
+    };
+
+    fn knobs() -> LinuxKnobs {
+        LinuxKnobs {
+            clock: Some(Jiffies {
+                tick: Duration::from_millis(4),
+                phase: Duration::ZERO,
+                round_trip: Duration::ZERO,
+            }),
+            ..LinuxKnobs::default()
+        }
+    }
+
+    /// Answers what arrives at `now` at once.
+    fn answer(policy: &mut Linux, now: Instant) {
+        policy.on_arrival(&SHORT, &view(now));
+        policy.observe(AckMoment::AckSent { with_data: true }, &view(now));
+    }
+
+    /// Returns how long the ACK of a segment waits, in microseconds; 0 if it leaves at once.
+    fn waits(policy: &mut Linux, now: Instant) -> u64 {
+        match policy.on_arrival(&SHORT, &view(now)) {
+            AckVerdict::DelayUntil(until) => until.since(now).as_nanos() / 1000,
+            AckVerdict::Now => 0,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_timer_counts_from_the_last_tick_and_takes_one_more() {
+        let clock = knobs().clock.expect("set above");
+        for (now_us, delay_ms, takes_us) in [
+            (0, 40, 44_000),
+            (500, 40, 43_500),
+            (3900, 40, 40_100),
+            (0, 8, 12_000),
+        ] {
+            let expiry = clock.expiry(at(now_us), Duration::from_millis(delay_ms));
+            assert_eq!(expiry.since(at(now_us)).as_nanos() / 1000, takes_us);
+        }
+    }
+
+    #[test]
+    fn an_interactive_receiver_waits_for_as_long_as_the_bound_lets_it() {
+        for (bound_ms, takes_us) in [(200, 44_000), (8, 12_000), (12, 16_000)] {
+            let mut policy = Linux::with(LinuxKnobs {
+                delack_max: Duration::from_millis(bound_ms),
+                ..knobs()
+            });
+            answer(&mut policy, at(0));
+            assert_eq!(waits(&mut policy, at(4000)), takes_us, "{bound_ms}");
+        }
+    }
+
+    #[test]
+    fn a_connection_is_interactive_after_as_many_answers_as_the_threshold_says() {
+        for threshold in [1, 3] {
+            let mut policy = Linux::with(LinuxKnobs {
+                pingpong_threshold: threshold,
+                ..knobs()
+            });
+            for answers in 0..=threshold {
+                assert_eq!(policy.is_interactive(), answers >= threshold);
+                answer(&mut policy, at(1000 * u64::from(answers)));
+            }
+            // A timer that expires ends that.
+            policy.observe(AckMoment::TimerFired, &view(at(50_000)));
+            assert!(!policy.is_interactive());
+        }
+    }
+}

@@ -20,6 +20,7 @@ use crate::time::Instant;
 
 pub use bytes_consumed::BytesConsumed;
 pub use custom::Custom;
+pub use linux::{Jiffies, Linux, LinuxKnobs};
 pub use registry::{AckPolicy, Installed, Registered};
 pub use timer::{AckTimer, SlowTick};
 
