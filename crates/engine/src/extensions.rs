@@ -142,13 +142,14 @@ impl Extensions {
     };
 
     /// The names that [`switch_on`](Self::switch_on) takes.
-    pub const SWITCHES: [&'static str; 16] = [
+    pub const SWITCHES: [&'static str; 17] = [
         "window-scaling",
         "timestamps",
         "sack",
         "dsack",
         "rack-tlp",
         "rate-reduction",
+        "counts-segments",
         "undo",
         "frto",
         "bounds-initial-cwnd",
@@ -175,6 +176,7 @@ impl Extensions {
             "dsack" => self.with_sack().duplicates = true,
             "rack-tlp" => self.with_sack().detection = LossDetection::RackTlp,
             "rate-reduction" => self.with_sack().rate_reduction = true,
+            "counts-segments" => self.with_sack().counts_segments = true,
             "undo" => _ = self.with_sack().with_undo(),
             "frto" => self.with_sack().with_undo().frto = true,
             "bounds-initial-cwnd" => self.bounds_initial_cwnd = true,
@@ -219,6 +221,10 @@ pub struct Sack {
     pub rate_reduction: bool,
     /// Whether and how a needless reduction of the window is undone.
     pub undo: Option<Undo>,
+    /// The congestion window counts segments, however short they are, as on Linux
+    /// (`tcp_packets_in_flight`): a flood of short ones exhausts it. Without it the window counts
+    /// octets (RFC 5681, section 2).
+    pub counts_segments: bool,
 }
 
 impl Sack {
@@ -228,13 +234,15 @@ impl Sack {
         detection: LossDetection::Counting,
         rate_reduction: false,
         undo: None,
+        counts_segments: false,
     };
-    /// All that is built on them.
+    /// All that RFCs build on them.
     pub const FULL: Self = Self {
         duplicates: true,
         detection: LossDetection::RackTlp,
         rate_reduction: true,
         undo: Some(Undo { frto: true }),
+        counts_segments: false,
     };
 
     fn with_undo(&mut self) -> &mut Undo {

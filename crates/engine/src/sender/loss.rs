@@ -58,8 +58,7 @@ impl Loss {
     pub(super) fn window_end(&self, cwnd: u64, context: &Context<'_>) -> Offset {
         match self {
             Self::ByAcks(by_acks) => context.seq.una + cwnd + by_acks.limited_transmit(),
-            // RFC 6675, section 5, step C: cwnd bounds what the network carries.
-            Self::Scoreboard(selective) => context.seq.nxt + cwnd.saturating_sub(selective.pipe()),
+            Self::Scoreboard(selective) => context.seq.nxt + selective.room(cwnd, context.mss),
         }
     }
 

@@ -45,7 +45,7 @@ impl Sender {
                 self.resend.set_wanted(selective.may_resend());
                 return;
             };
-            let room = self.window.cwnd.saturating_sub(selective.pipe());
+            let room = selective.room(self.window.cwnd, self.path.mss);
             let span = self.cut(span, stamp);
             let forced = self.resend.take_force();
             if !forced && (span.len() > room || !self.leaves_by_rate(span.len() as u32)) {

@@ -54,6 +54,16 @@ pub(super) struct Saved {
     control: Installed,
 }
 
+/// What an acknowledgment says was delivered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Growth {
+    pub(super) octets: u64,
+    /// The octets that are still in the network.
+    pub(super) in_network: u64,
+    /// The round trip that it measured, if certain.
+    pub(super) round_trip: Option<Duration>,
+}
+
 impl CongestionWindow {
     pub(super) fn new(config: &SenderConfig, extensions: &Extensions) -> Self {
         let mut window = Self {
@@ -142,24 +152,18 @@ impl CongestionWindow {
         (window, &mut self.control)
     }
 
-    /// Lets the window grow by `octets` that were delivered; `round_trip` is that of the
-    /// acknowledgment, if certain.
+    /// Lets the window grow by what was delivered.
     #[inline(always)]
-    pub(super) fn grow(
-        &mut self,
-        octets: u64,
-        round_trip: Option<Duration>,
-        context: &Context<'_>,
-    ) {
-        let octets = match round_trip {
+    pub(super) fn grow(&mut self, growth: Growth, context: &Context<'_>) {
+        let octets = match growth.round_trip {
             Some(round_trip) if self.slow_start.is_some() => {
-                self.mind_slow_start(octets, round_trip, context)
+                self.mind_slow_start(growth.octets, round_trip, context)
             }
-            _ => octets,
+            _ => growth.octets,
         };
         let ack = Ack {
             octets,
-            flight: context.seq.outstanding() + octets,
+            flight: growth.in_network + octets,
             now: context.now,
             srtt: context.rtt.srtt(),
         };

@@ -118,6 +118,13 @@ fn extensions() -> impl Strategy<Value = Extensions> {
         }),
         ..sack
     };
+    let counting_segments = Extensions {
+        sack: Some(Sack {
+            counts_segments: true,
+            ..Sack::FULL
+        }),
+        ..Extensions::LINUX_6
+    };
     let searching = Extensions {
         path_mtu_search: Some(PathMtuSearch {
             from_the_start: true,
@@ -132,6 +139,7 @@ fn extensions() -> impl Strategy<Value = Extensions> {
         rack,
         Extensions::LINUX_6,
         Extensions::MODERN,
+        counting_segments,
         searching,
     ];
     select(all.to_vec())

@@ -6,7 +6,7 @@ use super::view::{LossState, LossView};
 use crate::offset::Offset;
 use crate::sender::context::Context;
 use crate::sender::path::Path;
-use crate::sender::window::CongestionWindow;
+use crate::sender::window::{CongestionWindow, Growth};
 use crate::time::Duration;
 
 /// The number of duplicate ACKs that means a loss.
@@ -94,7 +94,12 @@ impl ByAcks {
                 window.answer_a_mark(context.seq.outstanding() + released, context);
             } else if released > 0 {
                 let delivered = released.saturating_sub(early).max(mss.min(released));
-                window.grow(delivered, progress.round_trip, context);
+                let growth = Growth {
+                    octets: delivered,
+                    in_network: context.seq.outstanding(),
+                    round_trip: progress.round_trip,
+                };
+                window.grow(growth, context);
             }
         } else if progress.ack >= self.recover {
             self.recovering = false;

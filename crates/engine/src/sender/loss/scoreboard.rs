@@ -24,16 +24,23 @@ pub(crate) struct Transmission {
     pub(crate) lost: bool,
     /// Whether it was resent without being deemed lost, so that the network may carry both copies.
     twice: bool,
+    /// The octets that it counts for at least.
+    least: u64,
 }
 
 impl Transmission {
+    /// Returns the octets that it counts for.
+    fn weight(&self) -> u64 {
+        self.span.len().max(self.least)
+    }
+
     /// Returns what it adds to the pipe (RFC 6675, section 4, SetPipe: once if it is not deemed
     /// lost, and once more if it was resent).
     fn in_flight(&self) -> u64 {
         match (self.sacked || self.lost, self.twice) {
             (true, _) => 0,
-            (false, false) => self.span.len(),
-            (false, true) => 2 * self.span.len(),
+            (false, false) => self.weight(),
+            (false, true) => 2 * self.weight(),
         }
     }
 }
@@ -52,6 +59,8 @@ pub(crate) struct Scoreboard {
     highest_sacked: Offset,
     /// Octets that reached the peer so far, according to its acknowledgments.
     delivered: u64,
+    /// The octets that a segment counts for at least.
+    least: u64,
 }
 
 impl Scoreboard {
@@ -84,6 +93,16 @@ impl Scoreboard {
         self.delivered
     }
 
+    /// Lets each segment that leaves from now on count for `octets` at least, however short it is.
+    pub(crate) fn count_at_least(&mut self, octets: u32) {
+        self.least = octets.into();
+    }
+
+    /// Returns the octets that a segment counts for at least.
+    pub(crate) fn least(&self) -> u64 {
+        self.least
+    }
+
     /// Returns all transmissions, lowest first.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Transmission> {
         self.sent.iter()
@@ -102,7 +121,7 @@ impl Scoreboard {
                 .back()
                 .is_none_or(|last| last.span.end <= span.start)
         );
-        self.pipe += span.len();
+        self.pipe += span.len().max(self.least);
         self.count += 1;
         self.sent.push_back(Transmission {
             span,
@@ -112,6 +131,7 @@ impl Scoreboard {
             sacked: false,
             lost: false,
             twice: false,
+            least: self.least,
         });
     }
 
@@ -169,7 +189,10 @@ impl Scoreboard {
             }
             self.pipe -= first.in_flight();
             if !first.sacked {
-                self.delivered += first.span.end.min(ack).since(first.span.start);
+                self.delivered += match first.span.end <= ack {
+                    true => first.weight(),
+                    false => ack.since(first.span.start),
+                };
             }
             if first.span.end > ack {
                 first.span.start = ack;
@@ -200,7 +223,7 @@ impl Scoreboard {
             entry.lost = false;
             entry.sacked = true;
             self.sacked_segments += 1;
-            self.delivered += entry.span.len();
+            self.delivered += entry.weight();
             self.highest_sacked = self.highest_sacked.max(entry.span.end);
             delivered(entry);
         }

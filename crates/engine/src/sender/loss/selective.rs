@@ -22,7 +22,7 @@ use crate::sender::context::Context;
 use crate::sender::counters::Counters;
 use crate::sender::path::Path;
 use crate::sender::timers::{Early, TimerReason, Timers};
-use crate::sender::window::CongestionWindow;
+use crate::sender::window::{CongestionWindow, Growth};
 use crate::time::Instant;
 use heard::Heard;
 use phase::Phase;
@@ -51,6 +51,8 @@ pub(crate) struct Selective {
     /// Whether timeouts are examined by F-RTO, and its state.
     examines_timeouts: bool,
     frto: Frto,
+    /// Whether the congestion window counts segments, however short they are.
+    counts_segments: bool,
 }
 
 /// What loss recovery changes besides its own state.
@@ -81,6 +83,7 @@ impl Selective {
             reduces_by_rate: sack.rate_reduction,
             undoes: sack.undo.is_some(),
             examines_timeouts: sack.undo.is_some_and(|undo| undo.frto),
+            counts_segments: sack.counts_segments,
             ..Self::default()
         }
     }
@@ -89,6 +92,17 @@ impl Selective {
     #[inline]
     pub(crate) fn pipe(&self) -> u64 {
         self.board.pipe()
+    }
+
+    /// Returns the octets that may still leave with the window `cwnd`, in octets (RFC 6675, section 5,
+    /// step C: cwnd bounds what the network carries).
+    #[inline]
+    pub(crate) fn room(&self, cwnd: u64, mss: u32) -> u64 {
+        let room = cwnd.saturating_sub(self.board.pipe());
+        match self.counts_segments {
+            true => room - room % u64::from(mss.max(1)),
+            false => room,
+        }
     }
 
     /// Returns whether everything in flight is believed to arrive in order.
@@ -130,9 +144,12 @@ impl Selective {
 
     /// Records that `span`, which was never sent before, left with `octets` of data.
     pub(crate) fn sent(&mut self, span: Span, octets: u64, timers: &mut Timers, at: &Context<'_>) {
+        if self.counts_segments {
+            self.board.count_at_least(at.mss);
+        }
         self.board.sent(span, at.now);
         self.schedule_tail_probe(timers, at);
-        self.count_for_rate_reduction(octets);
+        self.count_for_rate_reduction(octets.max(self.board.least()));
     }
 
     /// Records that `span` left again with `octets` of data.
@@ -141,7 +158,7 @@ impl Selective {
             undo.resent(span, context);
         }
         self.board.sent_again(span, context.now);
-        self.count_for_rate_reduction(octets);
+        self.count_for_rate_reduction(octets.max(self.board.least()));
     }
 
     /// Handles an acceptable ACK; what it acknowledges has left the buffer.
@@ -213,12 +230,21 @@ impl Selective {
             // SACKed data was counted as delivered when it was SACKed; a window does not grow for
             // it twice (Linux: `acked_sacked`).
             let delivered = self.board.delivered() - before.delivered;
-            let growth = match self.expects_reordering(context.mss) {
+            let growth = match self.expects_reordering(context.mss) || self.counts_segments {
                 true => delivered,
                 false => delivered.min(report.acked.released),
             };
+            let in_network = match self.counts_segments {
+                true => self.board.pipe(),
+                false => context.seq.outstanding(),
+            };
             if growth > 0 {
-                window.grow(growth, heard.round_trip, context);
+                let growth = Growth {
+                    octets: growth,
+                    in_network,
+                    round_trip: heard.round_trip,
+                };
+                window.grow(growth, context);
             }
         }
     }
