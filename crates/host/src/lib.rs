@@ -12,6 +12,7 @@ pub mod meter;
 pub mod namespace;
 pub mod process;
 mod programs;
+pub mod recorder;
 pub mod route;
 pub mod scope;
 pub mod start;

@@ -52,6 +52,22 @@ impl Namespace {
             })
     }
 
+    /// Returns every namespace that has a name (`ip netns`) or that a process is in that this one may look at, each once.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let named = fs::read_dir("/run/netns").into_iter().flatten().flatten();
+        let named = named.map(|entry| Self::at(&entry.path()));
+        for namespace in pids.map(Self::of).chain(named).flatten() {
+            if all.iter().all(|other| other.inode != namespace.inode) {
+                all.push(namespace);
+            }
+        }
+        all
+    }
+
     fn at(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let inode = u32::try_from(file.metadata()?.ino()).unwrap_or(0);

@@ -1,0 +1,185 @@
+/* Records what the programs at both ends of some connections do, by the sockets' cookies: each write and read with
+ * its time, and each segment with data that leaves. From these a conversation can be played again. */
+#include "recorder.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* How many more steps of a socket are recorded. The sockets are named from outside. */
+struct {
+	NUMBER(type, MAP_TYPE_HASH);
+	NUMBER(map_flags, MAP_NO_PREALLOC);
+	NUMBER(max_entries, 4096);
+	TYPE(key, u64);
+	TYPE(value, u32);
+} recorded SEC(".maps");
+
+enum { RING_OCTETS = 1 << 22 };
+
+struct {
+	NUMBER(type, MAP_TYPE_RINGBUF);
+	NUMBER(max_entries, RING_OCTETS);
+} steps SEC(".maps");
+
+/* Steps for which there was no room. */
+struct {
+	NUMBER(type, MAP_TYPE_PERCPU_ARRAY);
+	NUMBER(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, u64);
+} unrecorded SEC(".maps");
+
+/* A socket that was reached through a packet may not be read like one that was handed over. */
+#define READ(tp, field) ({ \
+	typeof(((struct tcp_sock *)0)->field) value = 0; \
+	bpf_probe_read_kernel(&value, sizeof value, &(tp)->field); \
+	value; })
+
+INLINE u8 read_nonagle(struct tcp_sock *tp)
+{
+	u64 value = 0;
+
+	bpf_probe_read_kernel(&value, FIELD_INFO(tp->nonagle, 1 /* byte size */),
+			      (void *)tp + FIELD_INFO(tp->nonagle, 0 /* byte offset */));
+	value <<= FIELD_INFO(tp->nonagle, 4 /* left shift */);
+	return value >> FIELD_INFO(tp->nonagle, 5 /* right shift */);
+}
+
+typedef struct {
+	s64 counter;
+} KERNEL atomic64_t;
+
+struct sock_common___cookie {
+	atomic64_t skc_cookie;
+} KERNEL;
+
+/* A socket that was reached through a packet is not asked for its cookie. Those that are recorded have one. */
+INLINE u64 cookie_of(struct sock *sk)
+{
+	u64 cookie = 0;
+
+	bpf_probe_read_kernel(&cookie, sizeof cookie, &((struct sock_common___cookie *)sk)->skc_cookie);
+	return cookie;
+}
+
+/* Whether a socket is recorded, and how many steps of it are left. */
+INLINE int is_recorded(u64 cookie)
+{
+	u32 *left = bpf_map_lookup_elem(&recorded, &cookie);
+
+	if (!left || !*left)
+		return 0;
+	/* The processor that loses a race counts a step too few. */
+	--*left;
+	return 1;
+}
+
+INLINE struct step *step(struct sock *sk, u64 cookie, u8 what, u32 length)
+{
+	struct step *step = bpf_ringbuf_reserve(&steps, sizeof *step, 0);
+	struct tcp_sock *tp = (void *)sk;
+	u32 zero = 0;
+	u64 *count;
+
+	if (!step) {
+		count = bpf_map_lookup_elem(&unrecorded, &zero);
+		if (count)
+			++*count;
+		return 0;
+	}
+	step->cookie = cookie;
+	step->at_ns = bpf_ktime_get_ns();
+	step->length = length;
+	step->written = READ(tp, write_seq);
+	step->sent = READ(tp, snd_nxt);
+	step->acknowledged = READ(tp, snd_una);
+	step->copied = READ(tp, copied_seq);
+	step->data_segs_out = READ(tp, data_segs_out);
+	step->segs_out = READ(tp, segs_out);
+	step->min_rtt_us = READ(tp, rtt_min.s[0].v);
+	step->mss = READ(tp, mss_cache);
+	step->cwnd = READ(tp, snd_cwnd);
+	step->what = what;
+	step->more = 0;
+	step->nonagle = read_nonagle(tp);
+	return step;
+}
+
+SEC("tp_btf/sock_send_length")
+int wrote(u64 *context)
+{
+	struct sock *sk = (void *)context[0];
+	struct step *said;
+	u64 cookie;
+
+	if (sk->sk_protocol != IPPROTO_TCP || (s32)context[1] <= 0)
+		return 0;
+	cookie = bpf_get_socket_cookie(sk);
+	if (!is_recorded(cookie))
+		return 0;
+	said = step(sk, cookie, WHAT_WROTE, context[1]);
+	if (!said)
+		return 0;
+	said->more = !!(context[2] & MSG_MORE);
+	bpf_ringbuf_submit(said, 0);
+	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int read(u64 *context)
+{
+	struct sock *sk = (void *)context[0];
+	struct step *said;
+	u64 cookie;
+
+	if (sk->sk_protocol != IPPROTO_TCP || (s32)context[1] <= 0 || (context[2] & MSG_PEEK))
+		return 0;
+	cookie = bpf_get_socket_cookie(sk);
+	if (!is_recorded(cookie))
+		return 0;
+	said = step(sk, cookie, WHAT_READ, context[1]);
+	if (said)
+		bpf_ringbuf_submit(said, 0);
+	return 0;
+}
+
+SEC("tp_btf/net_dev_queue")
+int sent(u64 *context)
+{
+	struct sk_buff *skb = (void *)context[0];
+	struct sock *sk = skb->sk;
+	u32 header, payload;
+	struct step *said;
+	u8 octets[20];
+	u64 cookie;
+
+	if (!sk || sk->__sk_common.skc_state == STATE_TIME_WAIT || sk->__sk_common.skc_state == STATE_NEW_SYN_RECV)
+		return 0;
+	if (sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	if (skb->truesize == TRUESIZE_PURE_ACK) {
+		cookie = cookie_of(sk);
+		said = is_recorded(cookie) ? step(sk, cookie, WHAT_ACKED, 0) : 0;
+		if (said)
+			bpf_ringbuf_submit(said, 0);
+		return 0;
+	}
+	if (bpf_probe_read_kernel(octets, sizeof octets, skb->head + skb->transport_header))
+		return 0;
+	/* In a tunnel an outer header stands here. */
+	if (*(u16 *)octets != __builtin_bswap16(sk->__sk_common.skc_num) ||
+	    *(u16 *)(octets + 2) != sk->__sk_common.skc_dport)
+		return 0;
+	header = skb->transport_header - (u32)(skb->data - skb->head) + (octets[12] >> 4) * 4;
+	payload = skb->len - header;
+	if ((s32)payload <= 0)
+		return 0;
+	cookie = cookie_of(sk);
+	if (!is_recorded(cookie))
+		return 0;
+	said = step(sk, cookie, WHAT_SENT, payload);
+	if (!said)
+		return 0;
+	said->written = __builtin_bswap32(*(u32 *)(octets + 4)) + payload;
+	bpf_ringbuf_submit(said, 0);
+	return 0;
+}
