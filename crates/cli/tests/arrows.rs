@@ -86,11 +86,26 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-graft", &["tinygram-coalesce"]),
     (
         "tinygram-remedy",
-        &["tinygram-host", "tinygram-stalls", "tinygram-watch"],
+        &[
+            "tinygram-host",
+            "tinygram-stalls",
+            "tinygram-watch",
+            "tinygram-whatif",
+        ],
     ),
     ("tinygram-report", &[]),
     ("tinygram-tables", &[]),
     ("tinygram-weblog", &[]),
+    (
+        "tinygram-whatif",
+        &[
+            "tinygram-diagnose",
+            "tinygram-engine",
+            "tinygram-sim",
+            "tinygram-stalls",
+            "tinygram-wire",
+        ],
+    ),
     (
         "tinygram",
         &[
@@ -116,6 +131,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tinygram-tables",
             "tinygram-watch",
             "tinygram-weblog",
+            "tinygram-whatif",
         ],
     ),
 ];

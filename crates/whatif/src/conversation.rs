@@ -1,0 +1,372 @@
+//! A conversation: what the programs at the two ends do by themselves. Each write waits until its program has read what
+//! it waited for, and then for a gap (closed loop): when the rules of TCP bring data later or sooner, what follows
+//! comes later or sooner, too.
+
+use crate::seen::{End, Read, Sent, Write};
+
+/// A conversation that begins with a turn and ends before one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversation {
+    /// The writes of both ends; the first end is the one that asks.
+    pub acts: [Vec<Act>; 2],
+    /// The octets that each end writes.
+    pub totals: [u64; 2],
+    /// Its turns.
+    pub turns: Vec<Turn>,
+    /// The asker's write that begins the turn after the last one.
+    pub beyond: Act,
+    /// By end, how late its program reads.
+    pub lateness: [Lateness; 2],
+    /// The time that a segment takes from one program to the other, in nanoseconds.
+    pub one_way_ns: u64,
+    /// Octets of data in a full segment.
+    pub mss: u16,
+    /// Whether it was seen from the connection's beginning.
+    pub is_whole: bool,
+}
+
+/// A write of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Act {
+    /// How much the program has read by then.
+    pub after: u64,
+    /// How long it takes from then, or from the end of its last write if that is later, until it begins.
+    pub gap_ns: u64,
+    /// How long the call takes once its data has left.
+    pub call_ns: u64,
+    /// How late the read was that it waited for; `None` if it waited for none.
+    pub late: Option<Late>,
+    /// Octets.
+    pub length: u64,
+    /// Whether it says that more follows.
+    pub more: bool,
+}
+
+/// A turn as it was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The asker's write that it begins with, by its place in the list.
+    pub first: usize,
+    /// How much the asker has read when it ends.
+    pub end: u64,
+    /// How late the asker read the last of it.
+    pub late: Late,
+    /// How long it took.
+    pub seen_ns: u64,
+    /// How many segments with data both ends sent from its beginning to that of the next.
+    pub segments: u64,
+}
+
+/// How much later than the network brought it a program read what it waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Late {
+    /// How much, in nanoseconds.
+    pub ns: u64,
+    /// Whether the data had waited at its sender for [`DEFERRED_NS`] or longer, until an acknowledgment or a timer let it
+    /// go. It then wakes its reader from an interrupt, and a busy host lets the reader wait; a write wakes it from a thread
+    /// that soon sleeps itself, and an acknowledgment that a read sends finds the reader awake.
+    pub deferred: bool,
+}
+
+/// How busy the hosts are while a conversation is played. How busy they will be is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// Programs read as late as was seen.
+    AsSeen,
+    /// Programs read what has arrived at once.
+    Quiet,
+}
+
+/// What waits so long at its sender is deferred, in nanoseconds. A reader sleeps deeply by then.
+pub const DEFERRED_NS: u64 = 1_000_000;
+
+/// How late the reads of an end were: of data that left with its write, and of what left later.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lateness {
+    direct_ns: Vec<u64>,
+    deferred_ns: Vec<u64>,
+}
+
+impl Lateness {
+    fn of(all: impl Iterator<Item = Late>) -> Self {
+        let mut lateness = Self::default();
+        for late in all {
+            match late.deferred {
+                true => lateness.deferred_ns.push(late.ns),
+                false => lateness.direct_ns.push(late.ns),
+            }
+        }
+        lateness
+    }
+
+    /// Returns how late a read is that was `seen` so late, if its data is now deferred or not: another's lateness where that
+    /// has changed. `draw` decides whose.
+    #[must_use]
+    pub fn now(&self, seen: Late, deferred: bool, draw: u64) -> u64 {
+        let others = match deferred {
+            true => &self.deferred_ns,
+            false => &self.direct_ns,
+        };
+        if seen.deferred == deferred || others.is_empty() {
+            return seen.ns;
+        }
+        others[(draw % others.len() as u64) as usize]
+    }
+}
+
+/// Returns the conversation of a connection both ends of which were seen; the asker's is the first. `None` if there is no
+/// complete turn.
+#[must_use]
+pub fn of_both_ends(ends: [&End; 2], mss: u16, is_whole: bool) -> Option<Conversation> {
+    let [asker, answerer] = ends;
+    let frame = Frame::of(asker)?;
+    let left = [Left::of(&asker.sent), Left::of(&answerer.sent)];
+    let to_answerer = left[0].transit(&answerer.reads)?;
+    let to_asker = left[1].transit(&asker.reads)?;
+    let heard = [
+        Heard {
+            reads: &asker.reads,
+            written: &answerer.writes,
+            left: &left[1],
+            transit_ns: to_asker,
+            from: frame.answered,
+            begun_ns: frame.begun_ns,
+        },
+        Heard {
+            reads: &answerer.reads,
+            written: &asker.writes,
+            left: &left[0],
+            transit_ns: to_answerer,
+            from: frame.asked,
+            begun_ns: frame.begun_ns,
+        },
+    ];
+    let turns = frame.turns(ends, &heard[0], &left[0], mss);
+    // The write that begins the turn after the last is played between two laps.
+    let with_next = Range {
+        end: frame.asked.end + 1,
+        ..frame.asked
+    };
+    let asked = Written::of(with_next, &asker.writes, &left[0]);
+    let answered = Written::of(frame.answered, &answerer.writes, &left[1]);
+    let mut of_asker = heard[0].acts(&asked);
+    let beyond = of_asker.pop()?;
+    let acts = [of_asker, heard[1].acts(&answered)];
+    Some(Conversation {
+        beyond,
+        lateness: [heard[0].lateness(), heard[1].lateness()],
+        acts,
+        totals: [frame.asked.length(), frame.answered.length()],
+        turns,
+        one_way_ns: u64::midpoint(to_answerer, to_asker),
+        mss,
+        is_whole,
+    })
+}
+
+/// What of a connection is a conversation: from the asker's first write to the last one that follows a read.
+struct Frame {
+    begun_ns: u64,
+    /// The asker's octets in it, and the answerer's.
+    asked: Range,
+    answered: Range,
+    /// The asker's writes that begin turns, by their place; the last is beyond the end.
+    begins: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    start: u64,
+    end: u64,
+}
+
+impl Range {
+    fn length(self) -> u64 {
+        self.end - self.start
+    }
+
+    fn has(self, offset: u64) -> bool {
+        (self.start..self.end).contains(&offset)
+    }
+}
+
+impl Frame {
+    fn of(asker: &End) -> Option<Self> {
+        let writes = &asker.writes;
+        let is_first =
+            |&index: &usize| index == 0 || writes[index].read_until > writes[index - 1].read_until;
+        let begins: Vec<usize> = (0..writes.len()).filter(is_first).collect();
+        let (first, beyond) = (writes.first()?, &writes[*begins.last()?]);
+        if begins.len() < 2 {
+            return None;
+        }
+        Some(Self {
+            begun_ns: first.at_ns,
+            asked: Range {
+                start: first.end - first.length,
+                end: beyond.end - beyond.length,
+            },
+            answered: Range {
+                start: first.read_until,
+                end: beyond.read_until,
+            },
+            begins,
+        })
+    }
+
+    /// Returns the turns that are complete.
+    fn turns(&self, ends: [&End; 2], heard: &Heard<'_>, left: &Left, mss: u16) -> Vec<Turn> {
+        let writes = &ends[0].writes;
+        let segments = self.segments(ends, left, mss);
+        let of = |(pair, segments): (&[usize], u64)| {
+            let (begun_ns, beyond) = (left.begun(&writes[pair[0]]), &writes[pair[1]]);
+            let (read_ns, late) = heard.read(beyond.read_until)?;
+            Some(Turn {
+                first: pair[0],
+                end: beyond.read_until - self.answered.start,
+                late,
+                seen_ns: read_ns.saturating_sub(begun_ns),
+                segments,
+            })
+        };
+        self.begins
+            .windows(2)
+            .zip(segments)
+            .filter_map(of)
+            .collect()
+    }
+
+    /// Returns how many segments with data left either end from the beginning of each turn to that of the next.
+    fn segments(&self, ends: [&End; 2], left: &Left, mss: u16) -> Vec<u64> {
+        let begun = |index: &usize| left.begun(&ends[0].writes[*index]);
+        let begun: Vec<u64> = self.begins.iter().map(begun).collect();
+        let mut counts = vec![0; begun.len() - 1];
+        for segment in ends.iter().flat_map(|end| &end.sent) {
+            let turn = begun.partition_point(|at_ns| *at_ns <= segment.at_ns);
+            if let Some(count) = turn.checked_sub(1).and_then(|turn| counts.get_mut(turn)) {
+                *count += segment.length.div_ceil(u64::from(mss.max(1)));
+            }
+        }
+        counts
+    }
+}
+
+/// What an end writes in its part of a conversation, each write with the time at which it began.
+struct Written<'a> {
+    writes: Vec<(&'a Write, u64)>,
+}
+
+impl<'a> Written<'a> {
+    fn of(range: Range, writes: &'a [Write], left: &Left) -> Self {
+        let mut last_ns = 0;
+        let in_range = writes
+            .iter()
+            .filter(|write| range.has(write.end - write.length));
+        let with_beginning = in_range.map(|write| {
+            // A segment that took the end of one write and the beginning of the next left with the first.
+            let begun_ns = left.begun(write).max(last_ns);
+            last_ns = write.at_ns;
+            (write, begun_ns)
+        });
+        Self {
+            writes: with_beginning.collect(),
+        }
+    }
+}
+
+/// When each octet of a direction left for the first time.
+struct Left(Vec<Sent>);
+
+impl Left {
+    fn of(sent: &[Sent]) -> Self {
+        let mut end = 0;
+        // Retransmissions end no further.
+        let is_first = |segment: &&Sent| {
+            let is_first = segment.end > end;
+            end = end.max(segment.end);
+            is_first
+        };
+        Self(sent.iter().filter(is_first).copied().collect())
+    }
+
+    /// Returns when the octet before this offset left.
+    fn left(&self, offset: u64) -> Option<u64> {
+        let index = self.0.partition_point(|segment| segment.end < offset);
+        Some(self.0.get(index)?.at_ns)
+    }
+
+    /// Returns when a write began: its first segment may leave long before the call ends, in which the kernel also takes it
+    /// in at the other end of a local connection, and wakes its reader.
+    fn begun(&self, write: &Write) -> u64 {
+        let first = self.left(write.end - write.length + 1);
+        first.map_or(write.at_ns, |left_ns| left_ns.min(write.at_ns))
+    }
+
+    /// Returns the shortest time from a segment's leaving to the read that brings its last octet.
+    fn transit(&self, reads: &[Read]) -> Option<u64> {
+        reads
+            .iter()
+            .filter_map(|read| Some(read.at_ns.saturating_sub(self.left(read.end)?)))
+            .min()
+    }
+}
+
+/// What an end reads, and when it could have.
+struct Heard<'a> {
+    reads: &'a [Read],
+    /// The peer's writes.
+    written: &'a [Write],
+    left: &'a Left,
+    transit_ns: u64,
+    from: Range,
+    begun_ns: u64,
+}
+
+impl Heard<'_> {
+    /// Returns when the octet before this offset was read, and how late that was.
+    fn read(&self, offset: u64) -> Option<(u64, Late)> {
+        let index = self.reads.partition_point(|read| read.end < offset);
+        let read_ns = self.reads.get(index)?.at_ns;
+        let left_ns = self.left.left(offset)?;
+        let index = self.written.partition_point(|write| write.end < offset);
+        let late = Late {
+            ns: read_ns.saturating_sub(left_ns + self.transit_ns),
+            deferred: self
+                .written
+                .get(index)
+                .is_some_and(|write| left_ns >= write.at_ns + DEFERRED_NS),
+        };
+        Some((read_ns, late))
+    }
+
+    /// Returns how late the reads in the conversation were.
+    fn lateness(&self) -> Lateness {
+        let reads = self.reads.iter().map(|read| read.end);
+        let ends = reads.filter(|end| self.from.start < *end && *end <= self.from.end);
+        Lateness::of(ends.filter_map(|end| Some(self.read(end)?.1)))
+    }
+
+    /// Returns what the reader writes.
+    fn acts(&self, own: &Written<'_>) -> Vec<Act> {
+        let mut acts = Vec::new();
+        let mut last_ns = self.begun_ns;
+        for (write, begun_ns) in &own.writes {
+            let after = write.read_until.saturating_sub(self.from.start);
+            let read = match after {
+                0 => None,
+                _ => self.read(write.read_until),
+            };
+            let since_ns = read.map_or(self.begun_ns, |(read_ns, _)| read_ns);
+            acts.push(Act {
+                after: after.min(self.from.length()),
+                gap_ns: begun_ns.saturating_sub(since_ns.max(last_ns)),
+                call_ns: write.at_ns.saturating_sub(*begun_ns),
+                late: read.map(|(_, late)| late),
+                length: write.length,
+                more: write.more,
+            });
+            last_ns = write.at_ns;
+        }
+        acts
+    }
+}

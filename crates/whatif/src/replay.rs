@@ -1,0 +1,245 @@
+//! Plays a conversation through the engine.
+
+use tinygram_engine::receiver::ack_policy::Jiffies;
+use tinygram_engine::{Duration, Instant};
+use tinygram_sim::costs::{ComesIn, HostCosts};
+use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::observer::Observer;
+use tinygram_sim::{Opening, World, WorldConfig};
+
+use crate::conversation::{Act, Conversation, Host};
+use crate::player::{Line, Part, Player};
+use crate::rules::{Both, Path};
+
+/// A turn as it was played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Played {
+    /// How long it took, in nanoseconds.
+    pub length_ns: u64,
+    /// From its beginning to that of the next, in nanoseconds.
+    pub cycle_ns: u64,
+    /// The segments with data that both ends sent until the next turn began.
+    pub segments: u32,
+    /// The segments of all kinds.
+    pub packets: u32,
+}
+
+/// What differs between the runs of one conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chance {
+    /// The length of a tick of the kernel's clock, in nanoseconds.
+    pub tick_ns: u64,
+    /// When the first tick is, in nanoseconds.
+    pub phase_ns: u64,
+    /// How late programs read what has arrived.
+    pub host: Host,
+    /// What decides how late a program reads, where that is drawn.
+    pub draw: u64,
+}
+
+/// Plays a conversation with these rules, and returns its turns; `None` if it does not come to its end.
+#[must_use]
+pub fn play(conversation: &Conversation, rules: &Both, chance: Chance) -> Option<Vec<Played>> {
+    // What was seen from the middle is played twice: the first lap brings both ends into the state that they have in the
+    // middle (quick ACKs used up, windows grown).
+    let laps = if conversation.is_whole { 1 } else { 2 };
+    let path = path(conversation, chance);
+    let line = Line::default();
+    let programs = [0, 1].map(|end| {
+        let mut acts = in_laps(conversation, end, laps);
+        if rules[end].gathers {
+            acts = gathered(&acts);
+        }
+        let part = Part {
+            end,
+            acts,
+            expects: conversation.totals[1 - end] * laps,
+            nodelay: rules[end].nodelay,
+            lateness: conversation.lateness[end].clone(),
+            host: chance.host,
+            one_way: Duration::from_nanos(conversation.one_way_ns),
+            draw: chance.draw,
+        };
+        vec![Player::new(part, line.clone())]
+    });
+    let config = WorldConfig {
+        medium: Medium::PointToPoint(PointToPoint::new(Wire::new(
+            RATE,
+            HEADERS,
+            0,
+            Duration::ZERO,
+        ))),
+        impairment: ImpairmentRules {
+            delay: Duration::from_nanos(conversation.one_way_ns),
+            ..ImpairmentRules::NONE
+        },
+        costs: [COSTS; 2],
+        seed: 0,
+    };
+    let mut world = World::watched(config, programs, Counts::default());
+    world.connect(
+        Opening::Established,
+        [rules[0].config(path), rules[1].config(path)],
+    );
+    let until =
+        Instant::ZERO + Duration::from_nanos(conversation.longest_ns().saturating_mul(laps));
+    world.run(until);
+    let asker = world.host(Side::Client).programs().next()?;
+    turns(
+        conversation,
+        laps,
+        rules[0].gathers,
+        asker,
+        &world.observer().frames,
+    )
+}
+
+/// Reads the last lap's turns off what the asker noted.
+fn turns(
+    conversation: &Conversation,
+    laps: u64,
+    gathers: bool,
+    asker: &Player,
+    frames: &[(Instant, bool)],
+) -> Option<Vec<Played>> {
+    let acts = in_laps(conversation, 0, laps);
+    let places = places(&acts, gathers);
+    let lap_begins = conversation.acts[0].len() * (laps as usize - 1);
+    let answered = conversation.totals[1] * (laps - 1);
+    let begun: Option<Vec<Instant>> = conversation
+        .turns
+        .iter()
+        .map(|turn| asker.wrote.get(places[lap_begins + turn.first]).copied())
+        .collect();
+    let begun = begun?;
+    let last = conversation.totals[1] * laps;
+    let end = asker.had_read(last)?;
+    let beyond = &conversation.beyond;
+    let late = beyond
+        .late
+        .map_or(Duration::ZERO, |seen| asker.lateness(end, last, seen));
+    let over = end + late + Duration::from_nanos(beyond.gap_ns);
+    let mut played = Vec::with_capacity(begun.len());
+    for (index, turn) in conversation.turns.iter().enumerate() {
+        let next = begun.get(index + 1).copied().unwrap_or(over);
+        let read = asker.had_read(answered + turn.end)?;
+        let late = asker.lateness(read, answered + turn.end, turn.late);
+        let between = |at: Instant| frames.partition_point(|(sent, _)| *sent < at);
+        // Of a damaged capture the next may begin before.
+        let first = between(begun[index]);
+        let of_turn = &frames[first..between(next).max(first)];
+        played.push(Played {
+            length_ns: (read + late).since(begun[index]).as_nanos(),
+            cycle_ns: next.since(begun[index]).as_nanos(),
+            segments: of_turn.iter().filter(|(_, has_data)| *has_data).count() as u32,
+            packets: of_turn.len() as u32,
+        });
+    }
+    Some(played)
+}
+
+impl Conversation {
+    /// Returns a time after which a run has gone wrong: a second beyond each write.
+    fn longest_ns(&self) -> u64 {
+        let acts = self.acts.iter().flatten();
+        let all = acts.map(|act| act.gap_ns + act.call_ns + self.one_way_ns * 8 + 1_000_000_000);
+        all.sum::<u64>() + self.beyond.gap_ns + 1_000_000_000
+    }
+}
+
+/// Returns the acts of an end, as often as there are laps.
+fn in_laps(conversation: &Conversation, end: usize, laps: u64) -> Vec<Act> {
+    let expects = conversation.totals[1 - end];
+    let lap = |lap: u64| {
+        conversation.acts[end]
+            .iter()
+            .enumerate()
+            .map(move |(index, act)| Act {
+                after: act.after + lap * expects,
+                gap_ns: match (end, index, lap) {
+                    (0, 0, 1..) => conversation.beyond.gap_ns,
+                    _ => act.gap_ns,
+                },
+                call_ns: match (end, index, lap) {
+                    (0, 0, 1..) => conversation.beyond.call_ns,
+                    _ => act.call_ns,
+                },
+                late: match (end, index, lap) {
+                    (0, 0, 1..) => conversation.beyond.late,
+                    _ => act.late,
+                },
+                ..*act
+            })
+    };
+    (0..laps).flat_map(lap).collect()
+}
+
+/// Returns the acts with writes that follow each other at once as one (`writev`).
+fn gathered(acts: &[Act]) -> Vec<Act> {
+    let mut gathered: Vec<Act> = Vec::with_capacity(acts.len());
+    for act in acts {
+        match gathered.last_mut() {
+            Some(last) if follows(act, last) => {
+                last.length += act.length;
+                last.gap_ns += act.gap_ns;
+                last.call_ns = last.call_ns.max(act.call_ns);
+                last.more = act.more;
+            }
+            _ => gathered.push(*act),
+        }
+    }
+    gathered
+}
+
+/// Returns the place of each act among the gathered ones.
+fn places(acts: &[Act], gathers: bool) -> Vec<usize> {
+    let mut place = 0;
+    (0..acts.len())
+        .map(|index| {
+            if index > 0 && !(gathers && follows(&acts[index], &acts[index - 1])) {
+                place += 1;
+            }
+            place
+        })
+        .collect()
+}
+
+fn follows(act: &Act, last: &Act) -> bool {
+    act.after == last.after && act.gap_ns < GATHERED_NS
+}
+
+fn path(conversation: &Conversation, chance: Chance) -> Path {
+    Path {
+        mss: conversation.mss,
+        clock: Jiffies {
+            tick: Duration::from_nanos(chance.tick_ns),
+            phase: Duration::from_nanos(chance.phase_ns),
+            round_trip: Duration::from_nanos(conversation.one_way_ns * 2),
+        },
+    }
+}
+
+/// Each frame that was sent: when, and whether it had data.
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    frames: Vec<(Instant, bool)>,
+}
+
+impl Observer for Counts {
+    fn sent(&mut self, _: Side, frame: &Frame) {
+        // Both hosts hand over frames in the order of time, but for those that wait for their device.
+        self.frames.push((frame.at, frame.segment.len > 0));
+    }
+}
+
+/// What calls cost is in the gaps that were seen.
+const COSTS: HostCosts = HostCosts {
+    comes_in: ComesIn::Nothing,
+    ..HostCosts::NONE
+};
+/// As fast as memory: what the line adds is in the time that a segment takes.
+const RATE: u64 = 100_000_000_000;
+/// Ethernet, IP, and TCP with timestamps.
+const HEADERS: u64 = 66;
+/// Writes closer than this could have been one.
+const GATHERED_NS: u64 = 1_000_000;

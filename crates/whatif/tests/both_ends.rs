@@ -1,0 +1,139 @@
+//! A service is seen under one setting, and what another would do is predicted; then it is done.
+
+mod common;
+
+use common::{Service, TICK, Truth};
+use tinygram_engine::Duration;
+use tinygram_whatif::change::Change;
+use tinygram_whatif::conversation::{Host, of_both_ends};
+use tinygram_whatif::offer::{At, Offer};
+use tinygram_whatif::prediction::{self, Prediction, Subject};
+use tinygram_whatif::rules::Rules;
+
+fn millis(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// A server that answers in two writes, asked by a client that thinks for a while.
+fn write_write_read() -> Service {
+    Service {
+        writes: [vec![50], vec![100, 200]],
+        think: [millis(1), Duration::from_micros(50)],
+        gap: Duration::from_micros(5),
+        rtt: Duration::ZERO,
+        turns: 400,
+    }
+}
+
+/// Returns what is predicted of a service that was seen as it is.
+fn foresee(service: &Service, change: &Change, at: At) -> (Prediction, Prediction) {
+    let seen = service.run(&Default::default(), 1);
+    let [client, server] = &seen.ends;
+    let conversation = of_both_ends([client, server], 1448, true).expect("turns");
+    let subject = Subject {
+        conversation,
+        rules: Default::default(),
+        meant: [true; 2],
+        netns: [0, 1],
+    };
+    let service = prediction::Service {
+        subjects: vec![subject],
+        tick_ns: TICK.as_nanos(),
+        seed: 1,
+    };
+    let present = service.replay(Host::AsSeen, |subject| subject.rules.clone());
+    let offer = Offer {
+        change: change.clone(),
+        at,
+    };
+    let changed = service.replay(Host::AsSeen, |subject| offer.rules(subject));
+    (
+        service.predict(&present, &present),
+        service.predict(&present, &changed),
+    )
+}
+
+/// Does it, with other random numbers.
+fn done(service: &Service, change: &Change, at: At) -> Truth {
+    let mut rules: [Rules; 2] = Default::default();
+    change.apply(&mut rules[usize::from(at == At::Server)]);
+    service.run(&rules, 2)
+}
+
+#[track_caller]
+fn holds(service: &Service, change: &Change, at: At) {
+    let (_, predicted) = foresee(service, change, at);
+    let truth = done(service, change, at);
+    let figures = predicted.figures;
+    for (name, figure, truth) in [
+        ("p50", figures.p50_ms, truth.quantile(0.5)),
+        ("p99", figures.p99_ms, truth.quantile(0.99)),
+        ("segments", figures.segments, truth.segments),
+    ] {
+        let figure = figure.expect(name);
+        let off = (figure.value - truth).abs() / truth;
+        assert!(
+            off < 0.1 || (figure.value - truth).abs() < 0.03,
+            "{change} {name}: predicted {figure:?}, is {truth}"
+        );
+        assert!(
+            (figure.low..=figure.high).contains(&truth),
+            "{change} {name}: predicted {figure:?}, is {truth}"
+        );
+    }
+}
+
+#[test]
+fn the_present_setting_is_replayed_as_it_was_seen() {
+    let service = write_write_read();
+    let (present, _) = foresee(&service, &Change::Nodelay(true), At::Server);
+    let truth = done(&service, &Change::Nodelay(false), At::Server);
+    let p50 = present.figures.p50_ms.expect("enough turns").value;
+    assert!(truth.quantile(0.5) > 30.0, "it stalls");
+    assert!((p50 / truth.quantile(0.5) - 1.0).abs() < 0.05, "{p50}");
+}
+
+#[test]
+fn nodelay_ends_the_stall_of_two_writes() {
+    holds(&write_write_read(), &Change::Nodelay(true), At::Server);
+    let (_, predicted) = foresee(&write_write_read(), &Change::Nodelay(true), At::Server);
+    assert_eq!(
+        predicted.p99_change_ms.map(|change| change.sign()),
+        Some(-1)
+    );
+}
+
+#[test]
+fn a_bound_of_the_delayed_ack_leaves_a_remainder() {
+    for ticks in [2, 3] {
+        let bound = Duration::from_nanos(TICK.as_nanos() * ticks);
+        holds(&write_write_read(), &Change::DelackMax(bound), At::Client);
+    }
+}
+
+#[test]
+fn a_threshold_of_three_leaves_a_third_of_the_stalls() {
+    holds(&write_write_read(), &Change::Pingpong(3), At::Client);
+    let (_, predicted) = foresee(&write_write_read(), &Change::Pingpong(3), At::Client);
+    let p50 = predicted.figures.p50_ms.expect("enough turns");
+    assert!(p50.value < 1.0, "{p50:?}");
+}
+
+#[test]
+fn a_change_at_the_other_end_changes_nothing() {
+    let (present, predicted) = foresee(&write_write_read(), &Change::Nodelay(true), At::Client);
+    let p50 = |prediction: Prediction| prediction.figures.p50_ms.expect("enough turns").value;
+    assert!((p50(present) / p50(predicted) - 1.0).abs() < 0.05);
+    assert_eq!(predicted.p99_change_ms.map(|change| change.sign()), Some(0));
+}
+
+#[test]
+fn few_turns_say_nothing() {
+    let service = Service {
+        turns: 12,
+        ..write_write_read()
+    };
+    let (_, predicted) = foresee(&service, &Change::Nodelay(true), At::Server);
+    assert_eq!(predicted.figures.p50_ms, None);
+    assert_eq!(predicted.p99_change_ms, None);
+}
