@@ -19,6 +19,17 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     tinygram_diagnosis::plural(count as usize, noun)
 }
 
+/// Returns a number with three digits that count.
+pub(crate) fn three(number: f64) -> String {
+    let digits = match number.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{number:.digits$}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         "Find stalls and floods",
         &["diagnose", "watch", "ps", "guard"],
     ),
-    ("Cure them", &["cure", "set", "run", "install"]),
+    ("Cure them", &["cure", "whatif", "set", "run", "install"]),
     (
         "Study policies",
         &[

@@ -18,6 +18,7 @@ pub(crate) mod reproduce;
 mod run;
 mod set;
 mod watch;
+mod whatif;
 
 use clap::Subcommand;
 
@@ -49,6 +50,7 @@ pub(crate) enum Verb {
     Run(run::Args),
     Set(set::Args),
     Cure(cure::Args),
+    Whatif(whatif::Args),
     Install(Box<install::Args>),
     /// Show every TCP connection with its process and its live options
     Ps(ps::Args),
@@ -82,6 +84,7 @@ impl Verb {
             Self::Run(args) => run::run(&args),
             Self::Set(args) => set::run(&args),
             Self::Cure(args) => cure::run(&args),
+            Self::Whatif(args) => whatif::run(&args),
             Self::Install(args) => install::run(&args),
         }
     }

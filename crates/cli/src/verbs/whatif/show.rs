@@ -1,0 +1,272 @@
+//! The table, the sentences and the JSON document of `whatif`.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use tinygram_report::{Align, Column, Document, Entry, Row, Table, json};
+use tinygram_whatif::forecast::Forecast;
+use tinygram_whatif::offer::Offer;
+use tinygram_whatif::prediction::{Estimate, Figures, LEAST_TURNS, Prediction};
+
+use super::done::Foreseen;
+use super::plan::{From, Plan};
+use crate::amount::{counted, three};
+use crate::exit::Failure;
+use crate::terminal::{canvas, print_text};
+
+pub(super) fn show(plan: &Plan, foreseen: &Foreseen) -> Result<(), Failure> {
+    let text = match plan.as_json {
+        true => document(plan, foreseen),
+        false => text(plan, foreseen),
+    };
+    print_text(&text)?;
+    Ok(())
+}
+
+fn text(plan: &Plan, foreseen: &Foreseen) -> String {
+    let name = plan.from.name();
+    let Some(forecast) = &foreseen.forecast else {
+        return match foreseen.found {
+            0 => format!("{name}: no connection was seen.\n"),
+            found => format!(
+                "{name}: cannot tell: no turn was seen in {:.1} s on {}.\n",
+                foreseen.seconds,
+                counted(found as u64, "connection")
+            ),
+        };
+    };
+    let seen = &forecast.seen;
+    let mut text = format!(
+        "{name}: {} in {:.1} s on {} of {}. As seen: p50 {} ms, p99 {} ms, {:.2} data segments a turn.\n",
+        counted(seen.turns as u64, "turn"),
+        foreseen.seconds,
+        foreseen.played,
+        counted(foreseen.found as u64, "connection"),
+        three(seen.p50_ms),
+        three(seen.p99_ms),
+        seen.segments,
+    );
+    if foreseen.lost > 0 {
+        let _ = writeln!(text, "{} steps were lost.", foreseen.lost);
+    }
+    text += &told(plan, forecast);
+    text.push('\n');
+    if !forecast.tells() {
+        return text;
+    }
+    let (ink, width) = canvas(usize::MAX);
+    text += &table(forecast).to_text(width, ink);
+    text += "\nAll are replays; an interval is where nine of ten measurements of as many turns are expected.\n";
+    text
+}
+
+/// Says what the answer stands on.
+fn told(plan: &Plan, forecast: &Forecast) -> String {
+    match (forecast.agree, forecast.of) {
+        _ if forecast.seen.turns < LEAST_TURNS => {
+            format!("Cannot tell: fewer than {LEAST_TURNS} turns were seen.\n")
+        }
+        (0, _) => "Cannot tell: played again under the present settings, the turns take another time than was seen.\n"
+            .to_owned(),
+        (1, 1) => match plan.from {
+            From::Live(_) => "Both ends were seen.\n".to_owned(),
+            From::Capture(_) => "A capture shows no writes: what was held counts as written right behind what came before it.\n".to_owned(),
+        },
+        (agree, of) => format!(
+            "One end was seen. Of {of} guesses about the other end's round trip, holds and acknowledgments {agree} agree \
+             with it, and the intervals span them.\n"
+        ),
+    }
+}
+
+fn table(forecast: &Forecast) -> Table {
+    let column = |head: &str, align| Column {
+        group: String::new(),
+        head: head.into(),
+        align,
+    };
+    let mut rows = vec![row("as it is", "", &forecast.present, false)];
+    for (offer, prediction) in &forecast.rows {
+        rows.push(row(
+            &offer.change.to_string(),
+            offer.at.words(),
+            prediction,
+            true,
+        ));
+    }
+    Table {
+        title: String::new(),
+        columns: vec![
+            column("Setting", Align::Left),
+            column("At", Align::Left),
+            column("p50 ms", Align::Right),
+            column("p99 ms", Align::Right),
+            column("segments a turn", Align::Right),
+            column("packets a second", Align::Right),
+            column("p99 becomes", Align::Left),
+        ],
+        rows,
+        notes: Vec::new(),
+    }
+}
+
+fn row(setting: &str, at: &str, prediction: &Prediction, changes: bool) -> Row {
+    let Figures {
+        p50_ms,
+        p99_ms,
+        segments,
+        packets_per_second,
+        ..
+    } = prediction.figures;
+    let becomes = match (changes, prediction.p99_change_ms) {
+        (false, _) => "",
+        (true, None) => "cannot tell",
+        (true, Some(change)) => match change.sign() {
+            -1 => "better",
+            1 => "worse",
+            _ => "no change shown",
+        },
+    };
+    let mut row = vec![Entry::new(setting), Entry::new(at)];
+    let figures = [p50_ms, p99_ms, segments, packets_per_second];
+    row.extend(figures.map(|figure| Entry::new(interval(figure))));
+    row.push(Entry::new(becomes));
+    row
+}
+
+fn interval(estimate: Option<Estimate>) -> String {
+    estimate.map_or("cannot tell".to_owned(), |estimate| {
+        let Estimate { value, low, high } = estimate;
+        format!("{} [{}, {}]", three(value), three(low), three(high))
+    })
+}
+
+fn document(plan: &Plan, foreseen: &Foreseen) -> String {
+    json(&Document {
+        schema: "tinygram.whatif/1",
+        parameters: Parameters {
+            from: plan.from.name(),
+            is_capture: matches!(plan.from, From::Capture(_)),
+            changes: plan.changes.iter().map(ToString::to_string).collect(),
+            look_s: plan.look.as_secs_f64(),
+            seed: plan.seed,
+            one_end: plan.one_end,
+        },
+        results: Results {
+            connections: foreseen.found,
+            recorded: foreseen.recorded,
+            played: foreseen.played,
+            lost_steps: foreseen.lost,
+            looked_s: foreseen.seconds,
+            guesses: foreseen.forecast.as_ref().map_or(0, |forecast| forecast.of),
+            guesses_that_agree: foreseen
+                .forecast
+                .as_ref()
+                .map_or(0, |forecast| forecast.agree),
+            seen: foreseen.forecast.as_ref().map(|forecast| SeenRow {
+                turns: forecast.seen.turns,
+                p50_ms: forecast.seen.p50_ms,
+                p99_ms: forecast.seen.p99_ms,
+                segments_per_turn: forecast.seen.segments,
+            }),
+            present: foreseen
+                .forecast
+                .as_ref()
+                .map(|forecast| FiguresRow::of(&forecast.present, false)),
+            changes: foreseen
+                .forecast
+                .iter()
+                .flat_map(|forecast| &forecast.rows)
+                .map(|(offer, prediction)| change(offer, prediction))
+                .collect(),
+        },
+    })
+}
+
+fn change(offer: &Offer, prediction: &Prediction) -> ChangeRow {
+    ChangeRow {
+        change: offer.change.to_string(),
+        at: offer.at.words(),
+        needs: offer.change.needs().words(),
+        figures: FiguresRow::of(prediction, true),
+    }
+}
+
+#[derive(Serialize)]
+struct Parameters {
+    from: String,
+    is_capture: bool,
+    changes: Vec<String>,
+    look_s: f64,
+    seed: u64,
+    one_end: bool,
+}
+
+#[derive(Serialize)]
+struct Results {
+    connections: usize,
+    recorded: usize,
+    played: usize,
+    lost_steps: u64,
+    looked_s: f64,
+    guesses: usize,
+    guesses_that_agree: usize,
+    seen: Option<SeenRow>,
+    present: Option<FiguresRow>,
+    changes: Vec<ChangeRow>,
+}
+
+#[derive(Serialize)]
+struct SeenRow {
+    turns: usize,
+    p50_ms: f64,
+    p99_ms: f64,
+    segments_per_turn: f64,
+}
+
+#[derive(Serialize)]
+struct ChangeRow {
+    change: String,
+    at: &'static str,
+    needs: &'static str,
+    #[serde(flatten)]
+    figures: FiguresRow,
+}
+
+/// A figure is null where it cannot be told.
+#[derive(Serialize)]
+struct FiguresRow {
+    p50_ms: Option<Interval>,
+    p99_ms: Option<Interval>,
+    segments_per_turn: Option<Interval>,
+    packets_per_turn: Option<Interval>,
+    packets_per_second: Option<Interval>,
+    p50_change_ms: Option<Interval>,
+    p99_change_ms: Option<Interval>,
+}
+
+#[derive(Serialize)]
+struct Interval {
+    value: f64,
+    low: f64,
+    high: f64,
+}
+
+impl FiguresRow {
+    fn of(prediction: &Prediction, changes: bool) -> Self {
+        let interval = |estimate: Option<Estimate>| {
+            estimate.map(|Estimate { value, low, high }| Interval { value, low, high })
+        };
+        let change = |estimate| interval(estimate).filter(|_| changes);
+        let figures = prediction.figures;
+        Self {
+            p50_ms: interval(figures.p50_ms),
+            p99_ms: interval(figures.p99_ms),
+            segments_per_turn: interval(figures.segments),
+            packets_per_turn: interval(figures.packets),
+            packets_per_second: interval(figures.packets_per_second),
+            p50_change_ms: change(prediction.p50_change_ms),
+            p99_change_ms: change(prediction.p99_change_ms),
+        }
+    }
+}
