@@ -86,16 +86,23 @@ fn a_stall_is_cured_on_the_running_server_and_put_back() {
     let port = service.port.to_string();
     let dry = service.tinygram("cure", &[&port, "--look", "1s", "--dry-run"]);
     assert_eq!(dry.status.code(), Some(0), "{}", said(&dry));
+    let text = said(&dry);
     assert!(
-        said(&dry).contains("nodelay=on on the server's sockets"),
-        "{}",
-        said(&dry)
+        text.contains("nodelay=on on the server's sockets"),
+        "{text}"
     );
-    assert!(
-        said(&dry).contains("delack-max=8 ms on the clients'"),
-        "{}",
-        said(&dry)
-    );
+    assert!(text.contains("delack-max=8 ms on the clients'"), "{text}");
+    // What whatif expects of each, knobs included: the stall ends, or twelve milliseconds of it are left.
+    let lines: Vec<&str> = text.lines().collect();
+    let offered = lines
+        .iter()
+        .filter(|line| line.contains("needs root"))
+        .count();
+    let expected = lines
+        .iter()
+        .filter(|line| line.contains("expected: p50 4"))
+        .count();
+    assert!(expected >= 2 && expected == offered, "{text}");
     assert!(!service.server.nodelay().unwrap());
 
     let cured = service.tinygram("cure", &[&port, "--look", "1s"]);

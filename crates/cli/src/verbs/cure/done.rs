@@ -19,6 +19,7 @@ use tinygram_remedy::trial::{self, Bench, Course, Tried};
 use tinygram_watch::kernel::Options;
 use tinygram_watch::live::{Choice, Live};
 
+use super::expected::{self, Expected};
 use super::plan::Plan;
 use crate::amount::counted;
 use crate::exit::{Done, Failure};
@@ -34,6 +35,8 @@ pub(super) struct Cured {
     /// How many sockets the targets have.
     pub(super) sockets: usize,
     pub(super) is_dry: bool,
+    /// What is expected of each remedy, if nothing is to be changed.
+    pub(super) expected: Vec<Option<Expected>>,
 }
 
 impl Cured {
@@ -107,6 +110,7 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
         sockets: meant,
         remedies: Vec::new(),
         is_dry: plan.is_dry,
+        expected: Vec::new(),
         look,
     };
     // The other ends on this host may belong to anybody.
@@ -123,6 +127,9 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
         for remedy in &mut remedies {
             remedy.means = Means::Socket(setting.clone());
         }
+    }
+    if plan.is_dry {
+        cured.expected = expected::of(plan, hand, &scope, &remedies)?;
     }
     if plan.is_dry || stop::is_asked() || remedies.is_empty() {
         cured.remedies = remedies.into_iter().map(|remedy| (remedy, None)).collect();

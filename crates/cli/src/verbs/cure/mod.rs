@@ -2,6 +2,7 @@
 //! helps.
 
 mod done;
+mod expected;
 mod plan;
 mod show;
 

@@ -14,8 +14,9 @@ use tinygram_remedy::trial::Tried;
 use tinygram_report::{Document, json};
 
 use super::done::Cured;
+use super::expected::{self, ExpectedRow};
 use super::plan::Plan;
-use crate::amount::counted;
+use crate::amount::{counted, three};
 use crate::exit::Failure;
 use crate::terminal::print_text;
 use crate::verbs::watch::sentence;
@@ -31,10 +32,13 @@ pub(super) fn show(plan: &Plan, cured: &Cured) -> Result<(), Failure> {
 
 fn text(plan: &Plan, cured: &Cured) -> String {
     let mut text = seen(plan, &cured.look, cured.sockets);
-    for (remedy, tried) in &cured.remedies {
+    for (index, (remedy, tried)) in cured.remedies.iter().enumerate() {
         match tried {
             None => {
                 let _ = writeln!(text, "{}", offered(remedy));
+                if let Some(expected) = cured.expected.get(index) {
+                    let _ = writeln!(text, "    {}", expected::told(expected.as_ref()));
+                }
             }
             Some(tried) => text += &told(plan, remedy, tried),
         }
@@ -238,17 +242,6 @@ fn in_figures(figures: &Figures) -> String {
     )
 }
 
-/// Returns a number with three digits that count.
-fn three(number: f64) -> String {
-    let digits = match number.abs() {
-        size if size >= 100.0 => 0,
-        size if size >= 10.0 => 1,
-        size if size >= 1.0 => 2,
-        _ => 3,
-    };
-    format!("{number:.digits$}")
-}
-
 fn document(plan: &Plan, cured: &Cured) -> String {
     json(&Document {
         schema: "tinygram.cure/1",
@@ -276,7 +269,15 @@ fn document(plan: &Plan, cured: &Cured) -> String {
             remedies: cured
                 .remedies
                 .iter()
-                .map(|(remedy, tried)| row(remedy, tried.as_ref()))
+                .enumerate()
+                .map(|(index, (remedy, tried))| RemedyRow {
+                    expected: cured
+                        .expected
+                        .get(index)
+                        .and_then(Option::as_ref)
+                        .map(ExpectedRow::from),
+                    ..row(remedy, tried.as_ref())
+                })
                 .collect(),
         },
     })
@@ -287,6 +288,7 @@ fn row(remedy: &Remedy, tried: Option<&Tried>) -> RemedyRow {
         setting: remedy.means.to_string(),
         other_connections: remedy.others,
         sockets: remedy.sockets.iter().map(ToString::to_string).collect(),
+        expected: None,
         trial: tried.map(|tried| TrialRow {
             verdict: match tried.verdict {
                 _ if tried.was_stopped => "stopped",
@@ -360,6 +362,8 @@ struct RemedyRow {
     setting: String,
     other_connections: usize,
     sockets: Vec<String>,
+    /// With `--dry-run`; null where it cannot be told.
+    expected: Option<ExpectedRow>,
     trial: Option<TrialRow>,
 }
 
