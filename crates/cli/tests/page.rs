@@ -96,3 +96,43 @@ fn a_build_refuses_what_is_not_its_page() {
     assert!(refused(Some(other)).contains("of another version"));
     assert!(refused(None).contains("reading"));
 }
+
+/// The page is built with `--locked` and outside the workspace, so cargo does not keep its lock file up to date.
+#[test]
+fn the_page_s_lock_file_follows_the_crates_it_is_built_from() {
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let locked = std::fs::read_to_string(checkout.join("page/Cargo.lock")).unwrap();
+    let mut compared = 0;
+    for package in locked.split("[[package]]\n") {
+        let Some(name) = package.strip_prefix("name = \"tinygram-") else {
+            continue;
+        };
+        let (name, rest) = name.split_once('"').unwrap();
+        let folder = match name {
+            "page" => checkout.join("page"),
+            of => checkout.join("crates").join(of),
+        };
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let wanted = of_ours(manifest.split("\n[dependencies]\n").nth(1).unwrap_or(""));
+        assert_eq!(
+            of_ours(rest),
+            wanted,
+            "tinygram-{name}: cargo metadata --manifest-path page/Cargo.toml"
+        );
+        compared += 1;
+    }
+    assert!(compared > 8, "only {compared} crates compared");
+}
+
+/// Returns our crates that the lines name, up to the next section.
+fn of_ours(lines: &str) -> Vec<&str> {
+    let section = lines.lines().take_while(|line| !line.starts_with('['));
+    let names = section.filter_map(|line| {
+        let name = line.trim_start_matches([' ', '"']);
+        let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '-')?;
+        name[..end].strip_prefix("tinygram-")
+    });
+    let mut names: Vec<_> = names.collect();
+    names.sort_unstable();
+    names
+}
