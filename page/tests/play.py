@@ -221,6 +221,7 @@ def page_plays_the_game(it):
     assert by_name["who knows the future"][1:] == (1.0, 0.0), by_name  # both bounds
     assert by_name["TCP_NODELAY"][2] == 0.0 and by_name["TCP_NODELAY"][1] > 1, by_name
     assert by_name["Nagle"][2] > 1, by_name
+    assert by_name["you"][2] < 3000, by_name  # what is held at the end leaves with the game
     pale = it.tab.browser.evaluate(PALE)
     assert pale == [], pale
     assert it.tab.complaints() == [], it.tab.complaints()

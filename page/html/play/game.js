@@ -93,6 +93,8 @@ class Game {
   }
 
   async end() {
+    // What is still held at the end leaves with it.
+    if (this.held > 0) this.presses.push(GAME_MS * 1000);
     this.isOn = false;
     this.parts.send.disabled = true;
     this.parts.start.hidden = false;

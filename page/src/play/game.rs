@@ -67,7 +67,9 @@ impl Game {
             return Err("a message has no write".into());
         }
         let sizes: Vec<u64> = self.messages.iter().map(Message::octets).collect();
-        let writer = Actor::Writer(Writer::of(&self.messages));
+        // Somebody who sends a message late does not stop the program that the page shows.
+        let waits = !matches!(self.sender, Sender::Presses(_));
+        let writer = Actor::Writer(Writer::of(&self.messages, waits));
         let reader = Actor::Reader(Reader {
             sizes: sizes.clone(),
             answered: 0,
@@ -174,11 +176,11 @@ enum Actor {
     Reader(Reader),
 }
 
-/// Writes each message at its times, and then waits for the answer.
+/// Writes each message at its times. It waits for the answer before it writes the next one, or for all answers at the end.
 #[derive(Clone, Debug)]
 struct Writer {
-    /// When each write is made, its octets, and whether it ends a message.
-    writes: Vec<(Instant, u32, bool)>,
+    /// When each write is made, its octets, and the octets of answers that are waited for after it.
+    writes: Vec<(Instant, u32, u64)>,
     made: usize,
     /// Octets of an answer that have not come.
     missing: u64,
@@ -202,12 +204,16 @@ impl Program for Actor {
 }
 
 impl Writer {
-    fn of(messages: &[Message]) -> Self {
+    fn of(messages: &[Message], waits: bool) -> Self {
         let mut writes = Vec::new();
         for Message(of_message) in messages {
             for (number, (micros, octets)) in of_message.iter().enumerate() {
-                writes.push((at(*micros), *octets, number + 1 == of_message.len()));
+                let answered = u64::from(waits && number + 1 == of_message.len());
+                writes.push((at(*micros), *octets, answered * ANSWER));
             }
+        }
+        if let Some((_, _, answers)) = writes.last_mut().filter(|_| !waits) {
+            *answers = messages.len() as u64 * ANSWER;
         }
         Self {
             writes,
@@ -226,14 +232,14 @@ impl Writer {
                 max: self.missing,
             };
         }
-        let Some((due, octets, ends)) = self.writes.get(self.made) else {
+        let Some((due, octets, answers)) = self.writes.get(self.made) else {
             return Call::Stop;
         };
         if *due > now {
             return Call::Sleep(due.since(now));
         }
         self.made += 1;
-        self.missing = if *ends { ANSWER } else { 0 };
+        self.missing = *answers;
         Call::Write {
             socket: 0,
             len: (*octets).into(),
