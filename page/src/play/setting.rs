@@ -160,9 +160,9 @@ impl Setting {
         if let Some(entry) = Registered::named(&self.policy) {
             return Ok(entry.into());
         }
-        let by_socket = SocketPolicy::ALL.into_iter();
-        let found = by_socket.filter(|it| it.name() == self.policy);
-        match (hosts, found.last()) {
+        let mut by_socket = SocketPolicy::ALL.into_iter();
+        let found = by_socket.find(|it| it.name() == self.policy);
+        match (hosts, found) {
             (Hosts::Linux(_), Some(policy)) => Ok(policy.into()),
             _ => Err(format!("there is no policy {}", self.policy)),
         }
@@ -189,8 +189,8 @@ impl Setting {
     }
 
     fn paper(&self) -> Result<PaperHosts, String> {
-        let models = [Model::Fitted, Model::Literal].into_iter();
-        let model = models.filter(|it| it.name() == self.model).last();
+        let models = [Model::Fitted, Model::Literal];
+        let model = models.into_iter().find(|it| it.name() == self.model);
         let model = model.ok_or("model is fitted or literal")?;
         let medium = self.medium()?;
         let paper = PaperHosts::new(model, medium);
@@ -208,8 +208,8 @@ impl Setting {
     }
 
     fn linux(&self, name: &str) -> Result<LinuxHosts, String> {
-        let kinds = HostsKind::ALL.into_iter().filter(|it| it.name() == name);
-        let Some(HostsKind::Linux(over)) = kinds.last() else {
+        let kind = HostsKind::ALL.into_iter().find(|it| it.name() == name);
+        let Some(HostsKind::Linux(over)) = kind else {
             return Err(format!("there are no hosts {name}"));
         };
         let hosts = LinuxHosts::new(over);
@@ -232,10 +232,8 @@ impl Setting {
             MediumKind::Fddi,
             MediumKind::PointToPoint { bits_per_second },
         ];
-        let named = kinds.into_iter().filter(|it| it.name() == self.medium);
-        named
-            .last()
-            .ok_or_else(|| format!("there is no medium {}", self.medium))
+        let named = kinds.into_iter().find(|it| it.name() == self.medium);
+        named.ok_or_else(|| format!("there is no medium {}", self.medium))
     }
 
     fn mss(&self, usual: u16) -> Result<u16, String> {
