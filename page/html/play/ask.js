@@ -6,6 +6,7 @@ class Workers {
   constructor() {
     this.idle = [];
     this.queue = [];
+    this.later = [];
     this.count = 0;
   }
 
@@ -17,11 +18,20 @@ class Workers {
     });
   }
 
+  /** The same for a question that can wait until all others are answered; never, if it is not wanted any more. */
+  askLater(question, isWanted) {
+    return new Promise((answered, refused) => {
+      this.later.push({ question, answered, refused, isWanted });
+      this.next();
+    });
+  }
+
   next() {
-    if (this.queue.length === 0) return;
+    this.later = this.later.filter(({ isWanted }) => isWanted());
+    if (this.queue.length + this.later.length === 0) return;
     const most = Math.min(MOST_WORKERS, Math.max(2, (navigator.hardwareConcurrency || 2) - 1));
     if (this.idle.length === 0 && this.count === most) return;
-    const task = this.queue.shift();
+    const task = this.queue.shift() ?? this.later.shift();
     const worker = this.idle.pop() ?? new Worker(workerSource);
     if (!worker.isKnown) this.count += 1;
     worker.isKnown = true;

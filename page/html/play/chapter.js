@@ -59,8 +59,10 @@ class Chapter {
 
   ask() {
     this.back.hidden = Object.keys(this.begin).every((key) => this.begin[key] === this.values[key]);
+    // All lengths are asked for first: one transfer would take half of their time before it.
+    for (const chart of this.charts.filter(({ isFirst }) => isFirst)) chart.ask();
     this.pair?.ask();
-    for (const chart of this.charts) chart.ask();
+    for (const chart of this.charts.filter(({ isFirst }) => !isFirst)) chart.ask();
   }
 
   /** Fills in what the text says of the runs. */

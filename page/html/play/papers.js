@@ -61,7 +61,8 @@ class Plane {
 
   async measure(field, policy) {
     const { button, s, r } = field;
-    const { mbit_per_s } = await workers.ask({ ask: "deadlock", send_buffer: s, receive_buffer: r, policy, phase: DEADLOCK_PHASE_US, is_watched: false });
+    const question = { ask: "deadlock", send_buffer: s, receive_buffer: r, policy, phase: DEADLOCK_PHASE_US, is_watched: false };
+    const { mbit_per_s } = await workers.askLater(question, () => this.policy === policy);
     if (this.policy !== policy) return;
     button.textContent = mbit_per_s >= 10 ? mbit_per_s.toFixed(0) : mbit_per_s.toFixed(1);
     button.dataset.pace = mbit_per_s < 1 ? "dead" : mbit_per_s < 10 ? "slow" : "fast";

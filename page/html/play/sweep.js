@@ -5,7 +5,7 @@ const MARKS = ["dots", "hollow"];
 class SweepChart {
   /** `setting(side)` is the trial of a side; `nameOf(side)` its name; `picked` is told of a length. */
   constructor(place, { setting, nameOf, here, picked }) {
-    Object.assign(this, { setting, nameOf, here, picked, answers: [null, null], keys: [null, null] });
+    Object.assign(this, { setting, nameOf, here, picked, isFirst: true, answers: [null, null], keys: [null, null] });
     this.score = element("p", { class: "score" });
     this.place = element("div", { class: "sweep" });
     place.append(this.place, this.score);
@@ -28,7 +28,17 @@ class SweepChart {
     this.draw();
   }
 
+  /** Draws with the browser's next picture: the answers of both sides often come together. */
   draw() {
+    if (this.isDue) return;
+    this.isDue = true;
+    requestAnimationFrame(() => {
+      this.isDue = false;
+      this.drawNow();
+    });
+  }
+
+  drawNow() {
     const shown = this.answers.map((answer, side) => ({ answer, side })).filter(({ answer }) => answer);
     if (shown.length === 0) return;
     const series = shown.map(({ answer, side }) => ({

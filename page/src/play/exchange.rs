@@ -28,7 +28,9 @@ impl Exchange {
             ));
         }
         trial.lengths = trial.lengths[..=self.transfer].into();
-        let watched = hosts.watched(&trial, Watch::default());
+        // Something of the transfer before may still be under way.
+        let watch = Watch::after(self.transfer.saturating_sub(1));
+        let watched = hosts.watched(&trial, watch);
         let (taken, watch) = watched.map_err(|error| error.to_string())?;
         let sample = taken.samples.last().ok_or("the transfer did not end")?;
         let conditions = hosts.conditions();

@@ -25,6 +25,12 @@ pub(super) struct Watch {
     calls: Vec<Called>,
     /// The last time at which anything happened.
     last: Instant,
+    /// How many of the client's writes pass before anything is recorded.
+    passed_over: usize,
+    /// What the client had written and read when it was last looked at.
+    passed: [Offset; 2],
+    /// Whether a side's connections are as they were when recording began, by side.
+    joins: [bool; 2],
 }
 
 /// A segment that left.
@@ -98,6 +104,9 @@ impl Default for End {
 
 impl Observer for Watch {
     fn sent(&mut self, from: Side, frame: &Frame) {
+        if self.passed_over > 0 {
+            return;
+        }
         self.sent.push(Sent {
             from,
             frame: *frame,
@@ -108,6 +117,9 @@ impl Observer for Watch {
     }
 
     fn received(&mut self, _: Instant, to: Side, frame: &Frame) {
+        if self.passed_over > 0 {
+            return;
+        }
         let is_it = |sent: &Sent| {
             sent.arrived.is_none()
                 && sent.from != to
@@ -123,6 +135,15 @@ impl Observer for Watch {
     }
 
     fn ran(&mut self, at: Instant, side: Side, sockets: &[Socket]) {
+        if self.passed_over > 0 {
+            if side == Side::Client {
+                self.pass_over(sockets);
+            }
+            return;
+        }
+        if std::mem::take(&mut self.joins[side.index()]) {
+            self.join(side, sockets);
+        }
         self.last = self.last.max(at);
         for (number, socket) in sockets.iter().enumerate() {
             self.calls(at, side, number, socket);
@@ -133,6 +154,47 @@ impl Observer for Watch {
 }
 
 impl Watch {
+    /// Returns a watch that records nothing before the client has written so often.
+    pub(super) fn after(writes: usize) -> Self {
+        Self {
+            passed_over: writes,
+            passed: [Offset::FIRST; 2],
+            joins: [writes > 0; 2],
+            ..Self::default()
+        }
+    }
+
+    /// Counts the client's writes, of which a connection that is replaced begins anew.
+    fn pass_over(&mut self, sockets: &[Socket]) {
+        let Some(socket) = sockets.first() else {
+            return;
+        };
+        let now = [
+            socket.connection().sender().vars().written,
+            socket.connection().receiver().read_up_to(),
+        ];
+        let before = std::mem::replace(&mut self.passed, now);
+        let is_fresh = now[0] < before[0] || now[1] < before[1];
+        let written = if is_fresh { Offset::FIRST } else { before[0] };
+        if now[0] > written {
+            self.passed_over -= 1;
+        }
+    }
+
+    /// Takes the connections of a side as they are; nothing of it is recorded.
+    fn join(&mut self, side: Side, sockets: &[Socket]) {
+        for (number, socket) in sockets.iter().enumerate() {
+            let connection = socket.connection();
+            *self.end(side, number) = End {
+                written: connection.sender().vars().written,
+                read: connection.receiver().read_up_to(),
+                arrived: connection.receiver().nxt(),
+                acked: connection.receiver().nxt(),
+                ..End::default()
+            };
+        }
+    }
+
     fn end(&mut self, side: Side, socket: usize) -> &mut End {
         if self.ends.len() <= socket {
             self.ends.resize(socket + 1, [End::default(); 2]);
