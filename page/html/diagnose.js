@@ -3,6 +3,7 @@
 const view = find("#diagnose");
 const parts = { door: find(".door"), below: find(".below"), reading: find(".reading"), report: find(".report") };
 let worker = null;
+let helper = null; // reads ahead for the worker
 let shown = null; // what the report is of: { name, page }
 
 /** Shows one state of the view: "empty", "reading" or "report". */
@@ -24,10 +25,27 @@ function nameOf(files) {
   return `${files[0].name} and ${counted(files.length - 1, "other file")}`;
 }
 
+const AHEAD_FROM = 64e6; // octets: less is read in less than half a second
+
+/** Another worker that reads large files ahead; what the first one hears of it. */
+function readAhead(files, length) {
+  if (length < AHEAD_FROM) return null;
+  const { port1, port2 } = new MessageChannel();
+  helper = new Worker(workerSource);
+  helper.postMessage({ is: "read-ahead", files, port: port2 }, [port2]);
+  return port1;
+}
+
+function endWork() {
+  worker?.terminate();
+  helper?.terminate();
+  helper = null;
+}
+
 async function diagnose(files) {
   if (files.length === 0) return;
   location.hash = "#diagnose";
-  worker?.terminate();
+  endWork();
   const mine = new Worker(workerSource);
   worker = mine;
   const name = nameOf(files);
@@ -44,7 +62,8 @@ async function diagnose(files) {
   const day = new Date().toISOString().slice(0, 10);
   const origin = `Made by tinygram.html, tinygram {{version}}, on ${day} (UTC).`;
   const task = { is: "diagnose", module: await compiled, files, names: files.map((file) => file.name), origin };
-  mine.postMessage(task);
+  const ahead = readAhead(files, length);
+  mine.postMessage({ ...task, ahead }, ahead ? [ahead] : []);
 }
 
 /** Reads files in the page and hands their octets over, for a browser whose workers cannot read them. */
@@ -63,6 +82,7 @@ const HEARD = {
     said.textContent = latest ? `The latest: ${latest}.` : "";
   },
   judged({ sentences, frames }) {
+    helper?.terminate();
     find("#stop").disabled = true;
     find("#reading-bar").value = 1;
     find("#reading-count").textContent = `${counted(frames, "frame")} read; drawing the charts`;
@@ -159,7 +179,7 @@ find("#stop").addEventListener("click", () => {
   worker.postMessage({ is: "stop" });
 });
 find("#another").addEventListener("click", () => {
-  worker?.terminate();
+  endWork();
   find("#report").srcdoc = "";
   document.title = "tinygram";
   show("empty");

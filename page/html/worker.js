@@ -38,22 +38,94 @@ const block = { file: -1, at: 0, octets: new Uint8Array(0) };
 const nowhere = new MessageChannel();
 nowhere.port2.close();
 
-/** The octets of a file from a place on, as far as its last block reaches. */
-function blockAt(file, at) {
-  if (files[file] instanceof ArrayBuffer) return sliceOf(files[file], at, BLOCK);
+/** Frees octets at once, by sending them nowhere. Left to be collected, the blocks of a large file would fill the memory. */
+function free(octets) {
+  if (octets.length > 0) nowhere.port1.postMessage(0, [octets.buffer]);
+}
+
+const AHEAD = 8 << 20; // octets of a block that is read ahead
+const MOST_AHEAD = 2; // blocks
+
+/** Another worker that reads the files' next blocks while this one works. */
+class Ahead {
+  constructor(port) {
+    Object.assign(this, { port, blocks: [], isOver: false, heard: () => {} });
+    port.onmessage = ({ data }) => {
+      if (data.octets) this.blocks.push(data);
+      else this.isOver = true;
+      this.heard();
+    };
+  }
+
+  /** The block of a place in a file, if it is here; the blocks before it are freed. */
+  take(file, at) {
+    while (this.blocks.length > 0) {
+      const [first] = this.blocks;
+      const end = first.at + first.octets.length;
+      // At the end of a file the next one's block may be here.
+      if (first.file > file || (first.file === file && first.at > at)) return null;
+      this.blocks.shift();
+      this.port.postMessage(0);
+      if (first.file === file && at < end) return first;
+      free(first.octets);
+    }
+    return null;
+  }
+
+  /** Waits until a block is here, or all were. */
+  async ready() {
+    while (this.blocks.length === 0 && !this.isOver) await new Promise((done) => (this.heard = done));
+  }
+
+  /** The octets that can be read without waiting. */
+  get octets() {
+    return this.isOver ? Infinity : this.blocks.reduce((sum, { octets }) => sum + octets.length, 0);
+  }
+}
+
+let ahead = null;
+
+/** Reads files ahead for another worker, which says when it has taken a block. */
+async function readAhead({ files: all, port }) {
+  let room = MOST_AHEAD;
+  let taken = () => {};
+  port.onmessage = () => {
+    room += 1;
+    taken();
+  };
+  for (const [file, { size }] of all.entries()) {
+    for (let at = 0; at < size; at += AHEAD) {
+      while (room === 0) await new Promise((done) => (taken = done));
+      room -= 1;
+      let octets = null;
+      try {
+        octets = sliceOf(all[file], at, AHEAD);
+      } catch {
+        // Whoever wants the block reads it itself, and says why it cannot.
+        return void port.postMessage({});
+      }
+      port.postMessage({ file, at, octets }, [octets.buffer]);
+    }
+  }
+  port.postMessage({});
+}
+
+/** The octets of a file from a place on: `length` of them or more, fewer at its end. */
+function blockAt(file, at, length) {
+  if (files[file] instanceof ArrayBuffer) return sliceOf(files[file], at, length);
   const isInside = block.file === file && at >= block.at && at < block.at + block.octets.length;
   if (isInside) return block.octets.subarray(at - block.at);
-  // What is sent nowhere is freed at once. Left to be collected, the blocks of a large file would fill the memory.
-  if (block.octets.length > 0) nowhere.port1.postMessage(0, [block.octets.buffer]);
+  free(block.octets);
   Object.assign(block, { file: -1, octets: new Uint8Array(0) });
-  Object.assign(block, { octets: sliceOf(files[file], at, BLOCK), file, at });
-  return block.octets;
+  const found = ahead?.take(file, at);
+  Object.assign(block, found ?? { octets: sliceOf(files[file], at, ahead ? length : BLOCK), file, at });
+  return block.octets.subarray(at - block.at);
 }
 
 const host = {
   read(file, at, into, length) {
     try {
-      const slice = blockAt(file, at).subarray(0, length);
+      const slice = blockAt(file, at, length).subarray(0, length);
       memory(into, slice.length).set(slice);
       readTo = { file, at: at + slice.length };
       return slice.length;
@@ -118,11 +190,17 @@ const TELL_MS = 100;
 
 async function read(total, before) {
   let frames = 200;
+  let done = 0;
   let toldAt = 0;
   for (;;) {
+    await ahead?.ready();
+    const at = (before[readTo.file] ?? 0) + readTo.at;
+    // No more frames than will be there, by their length so far.
+    if (ahead && done) frames = Math.max(10, Math.min(frames, Math.floor(ahead.octets / (at / done))));
     const began = performance.now();
     const goesOn = module.step(frames);
     const now = performance.now();
+    done += frames;
     frames = Math.min(1e6, Math.max(10, Math.round((frames * STEP_MS) / Math.max(now - began, 1))));
     if (!goesOn) return;
     if (now - toldAt >= TELL_MS) {
@@ -130,7 +208,7 @@ async function read(total, before) {
       const share = total ? (before[readTo.file] + readTo.at) / total : 0;
       postMessage({ is: "progress", share, ...told(module.progress) });
       await breath();
-    }
+    } else if (ahead) await breath();
     if (isStopped) {
       module.stop();
       return;
@@ -153,7 +231,9 @@ async function diagnose(given) {
     before.push(total);
     total += file.size ?? file.byteLength;
   }
+  ahead = given.ahead ? new Ahead(given.ahead) : null;
   await read(total, before);
+  ahead = null;
   const outcome = told(module.outcome);
   postMessage({ is: "judged", ...outcome });
   const page = outcome.captures ? written(() => module.html(put(given.origin))) : "";
@@ -185,6 +265,7 @@ addEventListener("message", async ({ data }) => {
     complaint = "";
     if (data.is === "diagnose") await diagnose(data);
     else if (data.is === "play") await play(data);
+    else if (data.is === "read-ahead") await readAhead(data);
     else if (data.is === "stop") isStopped = true;
     else if (data.is === "explain") {
       const story = written(() => module.story(data.capture, data.frame));

@@ -6,6 +6,7 @@ import json
 import re
 import time
 
+import traffic
 from ways import CORPUS, captures, damaged, linked, same
 
 DROP = """
@@ -232,6 +233,27 @@ def page_stops_at_the_button(it):
     _, octets = it.tab.saved("json")
     assert json.loads(octets)["summary"]["frames"] == frames
     return f"stopped after {frames} frames"
+
+
+def page_reads_large_captures_ahead(it):
+    """What another worker reads ahead comes in its order, over the end of a file, too."""
+    names = ["large-1.pcap", "large-2.pcap"]
+    for name, snap in zip(names, [65_535, 96]):
+        traffic.write(it.folder / name, 40_000_000, snap)
+    it.tab.open()
+    it.tab.browser.evaluate("""(() => {
+      const post = Worker.prototype.postMessage;
+      Worker.prototype.postMessage = function (message, ...rest) {
+        if (message.is === "read-ahead") window.readsAhead = true;
+        return post.call(this, message, ...rest);
+      };
+    })()""")
+    it.tab.choose([it.folder / name for name in names])
+    assert it.tab.browser.evaluate("window.readsAhead === true"), "nothing was read ahead"
+    same(it.tab.saved("json")[1], it.command_line.diagnose(names, "--json")[1], "JSON of large captures")
+    assert it.tab.complaints() == [], it.tab.complaints()
+    for name in names:
+        (it.folder / name).unlink()
 
 
 def page_is_small(it):
