@@ -49,7 +49,7 @@ function answer({ question, names = [], paths = [], ask, frames = 1000, stopAfte
     // Of the first stall: "frame" says which.
     story: () => {
       const [stall] = outcome.stalls;
-      return stall ? { frame: stall.frame, told: written(() => module.story(stall.capture, stall.frame)).toString() } : null;
+      return stall ? { frame: stall.frame, ...JSON.parse(written(() => module.story(stall.capture, stall.frame)).toString()) } : null;
     },
     annotated: () => written(() => module.annotated()).toString("base64"),
   };

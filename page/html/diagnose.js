@@ -114,13 +114,10 @@ const HEARD = {
     const kinds = { json: ".json", csv: ".csv", annotated: ".annotated.pcapng" };
     save(new Blob(octets, { type }), kinds[what]);
   },
-  explained({ story }) {
-    const [, ...lines] = story.trim().split("\n");
-    find("#story").replaceChildren(...lines.map((line) => {
-      const item = document.createElement("li");
-      item.textContent = line.trim();
-      return item;
-    }));
+  explained({ story, why }) {
+    // The picture is drawn by play/story.js.
+    if (story) find("#story").dispatchEvent(new CustomEvent("told", { detail: story }));
+    else find("#story").textContent = `It cannot be told: ${why}.`;
   },
   unsaved({ why }) {
     notice(`That could not be written: ${why}.`);

@@ -269,7 +269,7 @@ addEventListener("message", async ({ data }) => {
     else if (data.is === "stop") isStopped = true;
     else if (data.is === "explain") {
       const story = written(() => module.story(data.capture, data.frame));
-      postMessage({ is: "explained", story: complaint || story });
+      postMessage({ is: "explained", story: complaint ? null : JSON.parse(story), why: complaint });
     } else if (data.is === "save") {
       const [type, ask] = DOCUMENTS[data.what];
       const octets = pieces(ask);

@@ -12,6 +12,7 @@ mod given;
 mod host;
 mod play;
 mod session;
+mod story;
 
 use std::cell::RefCell;
 
@@ -120,7 +121,7 @@ pub extern "C" fn annotated() -> u32 {
     })
 }
 
-/// Reads a capture again and writes the story of one of its frames. Returns 0 if that succeeded.
+/// Reads a capture again and writes the story of one of its frames, as JSON. Returns 0 if that succeeded.
 #[unsafe(no_mangle)]
 pub extern "C" fn story(capture: u32, frame: f64) -> u32 {
     // A capture has fewer frames than 2^53, so the number is exact.

@@ -1,6 +1,6 @@
 //! Captures that are read step by step, and their diagnosis.
 
-use tinygram_diagnose::Parameters;
+use tinygram_diagnose::{Finding, Parameters};
 use tinygram_diagnosis::{
     Capture, Diagnosis, Echo, Work, annotate, audit, groups, html, json, outcome, streams, tables,
 };
@@ -9,6 +9,7 @@ use tinygram_wire::capture::{CaptureError, Reader};
 
 use crate::given;
 use crate::host;
+use crate::story::Scene;
 
 /// What somebody gave to the page, and what is known of it.
 #[derive(Default)]
@@ -164,7 +165,8 @@ impl Session {
         told.collect()
     }
 
-    /// Reads a capture again and returns the story of one of its frames, as `diagnose --explain` tells it.
+    /// Reads a capture again and returns the story of one of its held frames, as JSON: what `diagnose --explain` tells,
+    /// and the same in steps.
     ///
     /// # Errors
     /// If there is no such capture, or its file cannot be read any more.
@@ -172,6 +174,11 @@ impl Session {
         let capture = self.diagnosis.captures.get(capture);
         let capture = capture.ok_or("there is no such capture")?;
         let frames = capture.report.summary.frames;
+        let ended = |it: &&Finding| it.frames.last().is_some_and(|mark| mark.frame == frame);
+        let finding = capture.report.findings.iter().find(ended);
+        let finding = finding.ok_or("no stall ended with this frame")?;
+        let connection = capture.connection(finding.connection);
+        let mut scene = Scene::new(finding, connection.ok_or("its connection is not known")?);
         let mut work = Work::new(&Parameters {
             explain: Some(frame),
             ..Parameters::default()
@@ -186,12 +193,13 @@ impl Session {
                 if work.analyzer.frames() == frames {
                     break;
                 }
+                scene.frame(work.analyzer.frames() + 1, &frame);
                 work.analyzer.frame(&frame);
             }
         }
         let mut told = Diagnosis::default();
         told.add(work.done(std::slice::from_ref(&capture.name)));
-        Ok(audit::story(frame, &told))
+        Ok(scene.told(audit::story(frame, &told)).to_string())
     }
 
     /// Returns the page of the diagnosis.

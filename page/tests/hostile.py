@@ -75,7 +75,7 @@ def page_takes_hostile_captures_as_captures(it):
     same(it.tab.saved("json")[1], out, "JSON of a hostile capture")
     same(it.tab.saved("annotated")[1], (it.folder / "copy.pcapng").read_bytes(), "annotated copy of a hostile capture")
     it.tab.browser.evaluate("document.querySelector('#explain').open = true")
-    it.tab.until("document.querySelector('#story').childElementCount > 3")
+    it.tab.until("document.querySelectorAll('#story li').length > 2")
     it.tab.browser.evaluate("new Promise((done) => setTimeout(done, 300))")
     it.tab.attend()
     assert it.tab.browser.evaluate("document.title") == "hostile.pcapng - tinygram"

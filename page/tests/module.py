@@ -80,7 +80,16 @@ def module_tells_the_story_that_the_command_line_tells(it):
             continue
         linked(it.folder, path, name)
         _, out, _ = it.command_line.diagnose([name], "--explain", str(page["story"]["frame"]))
-        same(page["story"]["told"], out.decode(), f"story of {name}")
+        story = page["story"]
+        same(story["text"], out.decode(), f"story of {name}")
+        # The same in steps: every check that was asked, and the segments between which the stall was.
+        answers = [one["said"] for one in story["checks"] if not one["passed"]]
+        assert all(said in story["text"] for said in answers), (name, answers)
+        frames = [one["frame"] for one in story["picture"]["frames"]]
+        assert story["frame"] in frames and frames == sorted(frames), (name, frames)
+        [held] = story["picture"]["held"]
+        assert 0 <= held["from"] < held["to"] <= story["picture"]["ended"], (name, held)
+        assert story["happened"] and story["rule"], name
         told += 1
     assert told > 20, told
     return f"{told} stories"

@@ -16,11 +16,14 @@ function inOctets(value) {
   return value >= 1024 && value % 1024 === 0 ? `${value / 1024} KiB` : `${grouped(value)} octets`;
 }
 
-/** What stands on an arrow. */
-function labelOf({ len, syn, fin, ack }) {
-  if (syn) return "SYN";
-  if (len > 0) return fin ? `${grouped(len)} FIN` : grouped(len);
-  return fin ? "FIN" : `ack ${grouped(Math.max(0, ack))}`;
+/** What stands on an arrow; in a capture, the frame's number, too. */
+function labelOf({ len, syn, fin, ack, frame }) {
+  const said = () => {
+    if (syn) return "SYN";
+    if (len > 0) return fin ? `${grouped(len)} FIN` : grouped(len);
+    return fin ? "FIN" : `ack ${grouped(Math.max(0, ack))}`;
+  };
+  return frame ? `#${frame}: ${said()}` : said();
 }
 
 /** What is going on at a time, in a sentence. */

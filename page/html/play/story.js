@@ -1,0 +1,54 @@
+// "Explain this stall": one finding as a story, with a picture of its segments.
+
+const STORY_HEIGHT = 380; // pixels of the picture's time at most
+const STORY_WIDTH = 520;
+
+class Story {
+  constructor(place) {
+    this.place = place;
+    place.addEventListener("told", ({ detail }) => this.tell(detail));
+    new ResizeObserver(() => this.draw()).observe(place);
+  }
+
+  tell(story) {
+    const { habit, happened, rule, cost, tier, bound, cure, ends, picture } = story;
+    this.run = picture;
+    const box = element("div", { class: "story-picture" });
+    const [client, server] = ends;
+    const steps = [...happened, rule].map((said) => element("li", {}, said));
+    const doubt = bound ? `: it is ${tier} and no more, because ${bound}` : `, which is ${tier}`;
+    const text = element("div", { class: "story-text" },
+      element("p", { class: "story-habit" }, strong(habit)),
+      element("p", { class: "aside" }, `Client ${client}, server ${server}.`),
+      element("ol", {}, ...steps),
+      element("p", {}, strong(`That cost ${cost}`), `${doubt}.`),
+      element("p", {}, strong("What helps: "), `${cure}.`),
+      questions(story));
+    this.place.replaceChildren(box, text);
+    this.conversation = picture ? new Conversation(box) : null;
+    this.box = box;
+    this.draw();
+  }
+
+  draw() {
+    const width = Math.min(STORY_WIDTH, Math.floor(this.box?.clientWidth ?? 0));
+    if (!this.conversation || width < 40) return;
+    const { frames, held, owed, ended } = this.run;
+    const times = [...frames.map(({ left }) => left), ...[...held, ...owed].flatMap(({ from, to }) => [from, to]), ended];
+    const scale = new TimeScale(times, { isTrue: false, most: STORY_HEIGHT });
+    this.conversation.draw(this.run, scale, width);
+    this.conversation.at(scale.end);
+  }
+}
+
+/** Every question that was asked before the side was accused, with its answer. */
+function questions({ checks }) {
+  const rows = checks.flatMap(({ asks, said, passed }) => [
+    element("dt", {}, asks), element("dd", passed ? {} : { class: "not-passed" }, `${said[0].toUpperCase()}${said.slice(1)}.`),
+  ]);
+  return element("details", { class: "questions" },
+    element("summary", {}, `How it was told from what only looks like a stall: ${plural(checks.length, "question")}`),
+    element("dl", {}, ...rows));
+}
+
+new Story(document.querySelector("#story"));
