@@ -7,9 +7,12 @@ const BAR = 7; // half the width of a bar
 const LABEL_HEIGHT = 13; // an arrow's label needs this much room below the one before
 const LETTER_HEIGHT = 9;
 const LETTER_WIDTH = 6.6;
+const WORD_LETTER = 5.7; // the mean of a word's letters
 // Where an arrow's label may stand: a share of its way, and pixels below the line there.
 const PLACES = [0.34, 0.5, 0.2, 0.66, 0.8].map((share) => [share, -4]).concat([0.34, 0.5, 0.66].map((share) => [share, 13]));
 const MANY = 24; // writes; with more, they have no words
+const DENSE = 70; // segments; with more, lines are thin and without heads
+const GUTTER = 0.19; // of the width, on either side
 const WORDS_HEIGHT = 30; // of a bar that has room for words beside it
 
 function svg(tag, attributes = {}, ...children) {
@@ -29,15 +32,16 @@ class Conversation {
   }
 
   /** Draws a run on a scale of time that other pictures share. */
-  draw(run, scale, width) {
+  draw(run, scale, width, share = GUTTER) {
     Object.assign(this, { run, scale, width, taken: [[], []], labels: [] });
-    const gutter = Math.max(26, Math.min(92, width * 0.19));
+    const gutter = Math.max(26, Math.min(92, width * share));
     this.xs = [gutter, width - gutter];
     const height = PADDING.top + scale.height + PADDING.bottom;
     this.drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.drawing.setAttribute("width", width);
     this.drawing.setAttribute("height", height);
     this.drawing.setAttribute("aria-label", this.told());
+    this.drawing.classList.toggle("dense", run.frames.length > DENSE);
     const whole = svg("g", {}, ...this.hosts(), ...this.bars(), ...this.calls(), ...this.arrows(), ...this.end());
     this.past = svg("rect", { x: 0, y: 0, width, height: 0 });
     const clip = svg("clipPath", { id: `${this.id}-past` }, this.past);
@@ -93,7 +97,8 @@ class Conversation {
   beside(by, y, kind, lines) {
     const room = by === 0 ? this.xs[0] : this.width - this.xs[1];
     const [top, bottom] = [y - lines.length * 7, y + lines.length * 7];
-    if (room < 66 || this.taken[by].some((it) => top < it.bottom && bottom > it.top)) return [];
+    const need = Math.max(...lines.map((line) => line.length)) * WORD_LETTER + BAR + 8;
+    if (room < need || this.taken[by].some((it) => top < it.bottom && bottom > it.top)) return [];
     this.taken[by].push({ top, bottom });
     const x = this.xs[by] + (by === 0 ? -1 : 1) * (BAR + 6);
     return lines.map((line, at) => svg("text", {

@@ -8,6 +8,7 @@ const RIVALS = [
   { name: "who knows the future", sender: "foresight", mark: "hollow" },
 ];
 const GAME_MSS = 1460;
+const LABEL_WIDTH = 32; // pixels that a number of four digits takes
 
 class Game {
   constructor(view) {
@@ -94,7 +95,13 @@ class Game {
 
   async end() {
     // What is still held at the end leaves with it.
-    if (this.held > 0) this.presses.push(GAME_MS * 1000);
+    if (this.held > 0) {
+      this.presses.push(GAME_MS * 1000);
+      this.sent.push({ at: GAME_MS, octets: this.held });
+      this.held = 0;
+      this.tell();
+      this.draw();
+    }
     this.isOn = false;
     this.parts.send.disabled = true;
     this.parts.start.hidden = false;
@@ -117,8 +124,8 @@ class Game {
     const heads = ["", "segments", "times the fewest", "later than the earliest"].map((it) => element("th", { scope: "col" }, it));
     const link = element("a", { href: `#sender?seed=${this.seed}` }, `The same writes again: seed ${this.seed}`);
     this.parts.outcome.replaceChildren(
-      element("h2", { tabindex: "-1" }, `You sent ${plural(you.segments, "segment")}; ${grouped(you.fewest)} would do.`),
-      element("p", {}, `Your messages came ${you.late.toFixed(1)} ms later than they could. ${verdict}`), place,
+      element("h2", { tabindex: "-1" }, `You sent ${plural(you.segments, "segment")}; ${bound(you)}.`),
+      element("p", {}, `Your messages came ${you.late.toFixed(1)} ms later than they could, in the mean. ${joined(you)}${verdict}`), place,
       element("div", { class: "score-table" }, element("table", {}, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows))),
       element("p", {}, link),
     );
@@ -152,21 +159,26 @@ class Game {
     pen.lineTo(width, middle);
     pen.stroke();
     const last = this.sent.at(-1)?.at ?? -1;
+    let before = null; // where the last label stands
+    const label = (text, at, y) => {
+      const isMet = before && Math.abs(before.at - at) < LABEL_WIDTH && Math.abs(before.y - y) < LABEL_HEIGHT;
+      const free = isMet ? before.y + Math.sign(y - middle) * LABEL_HEIGHT : y;
+      before = { at, y: free };
+      pen.textAlign = "center";
+      pen.fillText(text, at, free);
+      pen.textAlign = "left";
+    };
     for (const { at, octets } of this.writes.slice(0, this.made)) {
       if (x(at) < -40) continue;
       pen.fillStyle = at > last ? colour("bad") : colour("soft");
       pen.fillRect(x(at) - 9, middle - 3 - tall(octets), 18, tall(octets));
-      pen.textAlign = "center";
-      pen.fillText(octets, x(at), middle - 9 - tall(octets));
-      pen.textAlign = "left";
+      label(octets, x(at), middle - 9 - tall(octets));
     }
     for (const { at, octets } of this.sent) {
       if (x(at) < -40) continue;
       pen.fillStyle = colour("near");
       pen.fillRect(x(at) - 9, middle + 3, 18, tall(octets));
-      pen.textAlign = "center";
-      pen.fillText(octets, x(at), middle + 20 + tall(octets));
-      pen.textAlign = "left";
+      label(octets, x(at), middle + 20 + tall(octets));
     }
     pen.strokeStyle = colour("ink");
     pen.lineWidth = 2;
@@ -178,6 +190,13 @@ class Game {
     pen.fillText("now", width * NOW_AT + 8, 18);
     pen.fillText(this.held ? `held: ${grouped(this.held)}` : "", width * NOW_AT + 8, middle - 10);
   }
+}
+
+const bound = ({ segments, fewest }) => (segments < fewest ? `one message at a time takes ${grouped(fewest)}` : `${grouped(fewest)} would do`);
+
+/** Why there are fewer segments than the messages take one at a time, as the rules' programs write them. */
+function joined({ segments, fewest }) {
+  return segments < fewest ? "Some left together with the next message: that saves segments, and the other program waits for both. " : "";
 }
 
 /** A run's distance from both bounds. */

@@ -1,5 +1,7 @@
 // A chart of the reports, drawn again whenever its data changes.
 
+const ROOM_BELOW = 0.04; // of the height
+
 class LiveChart extends Chart {
   /** `data` is what a report's chart has, with points as [x, y] in `series`. */
   static in(place, label, data) {
@@ -24,6 +26,14 @@ class LiveChart extends Chart {
     this.view = new View(this.extent(), this.isRows);
     if (part) this.view.look(part);
     this.looked();
+  }
+
+  /** Without room below them the marks of the lowest points would be cut in half. */
+  extent() {
+    const all = super.extent();
+    const room = (all.y1 - all.y0) * ROOM_BELOW;
+    const isLow = !this.isRows && this.shown.some(({ points }) => points.some(({ y }) => y < all.y0 + room));
+    return isLow ? { ...all, y0: all.y0 - room } : all;
   }
 
   meant(hovered) {

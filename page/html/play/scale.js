@@ -7,14 +7,14 @@ const UNIT_NS = 30_000; // gaps far below this have the least room
 const PER_E_FOLD = 11; // pixels
 
 class TimeScale {
-  /** `times` are those of the events of all pictures that run in step, in nanoseconds. */
-  constructor(times, { isTrue, most }) {
+  /** `times` are those of the events of all pictures that run in step, in nanoseconds; `least` pixels stand between any two. */
+  constructor(times, { isTrue, most, least }) {
     const sorted = [...new Set(times.map((it) => Math.max(0, it)))].sort((a, b) => a - b);
     this.times = sorted.length ? sorted : [0];
     if (this.times[0] !== 0) this.times.unshift(0);
     const last = this.times.at(-1) || 1;
     const gaps = this.times.slice(1).map((time, at) => time - this.times[at]);
-    const stretched = gaps.map((gap) => LEAST_GAP * Math.min(1, gap / 2000) + PER_E_FOLD * Math.log1p(gap / UNIT_NS));
+    const stretched = gaps.map((gap) => (least ?? LEAST_GAP * Math.min(1, gap / 2000)) + PER_E_FOLD * Math.log1p(gap / UNIT_NS));
     const whole = stretched.reduce((sum, it) => sum + it, 0) || 1;
     const height = Math.min(most, Math.max(160, whole));
     const heights = isTrue ? gaps.map((gap) => (gap / last) * height) : stretched.map((it) => (it / whole) * height);

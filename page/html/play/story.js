@@ -2,6 +2,8 @@
 
 const STORY_HEIGHT = 380; // pixels of the picture's time at most
 const STORY_WIDTH = 520;
+const STORY_GAP = 15; // pixels between two segments: each has its label
+const STORY_GUTTER = 0.27;
 
 class Story {
   constructor(place) {
@@ -35,8 +37,8 @@ class Story {
     if (!this.conversation || width < 40) return;
     const { frames, held, owed, ended } = this.run;
     const times = [...frames.map(({ left }) => left), ...[...held, ...owed].flatMap(({ from, to }) => [from, to]), ended];
-    const scale = new TimeScale(times, { isTrue: false, most: STORY_HEIGHT });
-    this.conversation.draw(this.run, scale, width);
+    const scale = new TimeScale(times, { isTrue: false, most: STORY_HEIGHT, least: STORY_GAP });
+    this.conversation.draw(this.run, scale, width, STORY_GUTTER);
     this.conversation.at(scale.end);
   }
 }

@@ -21,7 +21,8 @@ function labelOf({ len, syn, fin, ack, frame }) {
   const said = () => {
     if (syn) return "SYN";
     if (len > 0) return fin ? `${grouped(len)} FIN` : grouped(len);
-    return fin ? "FIN" : `ack ${grouped(Math.max(0, ack))}`;
+    if (fin) return "FIN";
+    return ack > 0 ? `ack ${grouped(ack)}` : "ack";
   };
   return frame ? `#${frame}: ${said()}` : said();
 }
