@@ -28,6 +28,9 @@ fn document(arguments: &str) -> Option<Value> {
     let cannot = [
         "making network namespaces is not allowed",
         "making a TUN device",
+        "not permitted to load BPF programs",
+        "has no type information of its own",
+        "takes Linux 6.4 or newer",
     ];
     if cannot.iter().any(|reason| told.contains(reason)) {
         assert_eq!(output.status.code(), Some(2));
@@ -81,13 +84,42 @@ fn every_policy_answers_over_the_stack() {
     );
 }
 
+#[test]
+fn every_policy_answers_in_the_kernel() {
+    let Some(document) = document(&format!("--backend bpf {TORN}")) else {
+        return;
+    };
+    let cells = document["cells"].as_array().expect("a list");
+    let registered = tinygram_engine::sender::send_policy::SendPolicy::LIST.iter();
+    let labels: Vec<_> = cells.iter().map(|cell| cell["variant"].clone()).collect();
+    let as_bpf: Vec<_> = registered
+        .filter(|entry| tinygram_naglemark_live::in_kernel(entry).is_some())
+        .map(|entry| entry.label)
+        .collect();
+    assert_eq!(labels, as_bpf);
+    assert_eq!(labels.len(), 15);
+    for cell in cells {
+        assert_eq!(cell["backend"], "bpf");
+    }
+    assert_eq!(document["parameters"]["conditions"][0]["backend"], "bpf");
+}
+
+#[test]
+fn nagle_stalls_on_the_stack_where_the_simulator_says() {
+    nagle_stalls_where_the_simulator_says("stack", "linux-tun");
+}
+
+#[test]
+fn nagle_stalls_in_the_kernel_where_the_simulator_says() {
+    nagle_stalls_where_the_simulator_says("bpf", "linux-veth");
+}
+
 /// With a link rate no race decides: 8000 octets leave as 1448, 1448, 1200, 1448, 1448, and NAGLE
 /// holds 1008 until the fifth segment is acknowledged, which Linux delays by 40 ms.
-#[test]
-fn nagle_stalls_where_the_simulator_says() {
+fn nagle_stalls_where_the_simulator_says(backend: &str, hosts: &str) {
     let policies = "nagle,off,default,nodelay";
     let Some(document) = document(&format!(
-        "--backend sim,stack --hosts linux-tun --policy {policies} --link emulated --rate 20Mbit --rtt 2ms --multiplier 2 \
+        "--backend sim,{backend} --hosts {hosts} --policy {policies} --link emulated --rate 20Mbit --rtt 2ms --multiplier 2 \
          --receive-buffer 64K --trial S --lengths 8000 --transfers 10 --repetitions 3"
     )) else {
         return;
@@ -97,10 +129,10 @@ fn nagle_stalls_where_the_simulator_says() {
         .expect("a list");
     assert_eq!(agreement.len(), 4);
     for of in agreement {
-        assert_eq!(of["backends"], serde_json::json!(["sim", "stack"]));
-        let [sim, stack] =
+        assert_eq!(of["backends"], serde_json::json!(["sim", backend]));
+        let [sim, real] =
             [0, 1].map(|at| of["segments_per_transfer"][at].as_f64().expect("counted"));
-        assert!((sim - stack).abs() < 0.05 * sim, "{of}");
+        assert!((sim - real).abs() < 0.05 * sim, "{of}");
         let delayed = of["delayed"].as_array().expect("both").clone();
         match of["variant"] == "NAGLE" {
             // The first answers still get quick ACKs.

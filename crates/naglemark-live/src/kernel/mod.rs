@@ -1,6 +1,7 @@
 //! A backend that measures the running kernel's sockets, in real time.
 
 mod place;
+mod rules;
 mod server;
 
 use std::io;
@@ -9,15 +10,17 @@ use std::net::{SocketAddr, TcpListener};
 use socket2::SockRef;
 use tinygram_link::tcp_info::tcp_info;
 use tinygram_link::{priority, processors};
-use tinygram_naglemark::{Backend, Conditions, Error, Taken, Trial};
+use tinygram_naglemark::{Backend, Conditions, Error, Policy, Taken, Trial};
 
 use self::place::Place;
+use self::rules::Rules;
 use crate::client::ask_counts;
 use crate::request::Told;
 use crate::socket::{self, Options};
 
 pub use place::Where;
 pub(crate) use place::estimated;
+pub use rules::in_kernel;
 pub use server::serve;
 
 /// The running kernel's sockets at both ends, or at the client's alone.
@@ -25,6 +28,7 @@ pub use server::serve;
 /// The number of segments comes from the server's `TCP_INFO`, which does not count short ones.
 pub struct Kernel {
     place: Place,
+    rules: Rules,
     conditions: Conditions,
 }
 
@@ -35,11 +39,45 @@ impl Kernel {
     ///
     /// [`Error::Failed`] if a link cannot be made or the server does not answer.
     pub fn open(place: &Where, options: Options) -> Result<Self, Error> {
+        Self::named(NAME, place, options, &[])
+    }
+
+    /// Does the same with a server that can also be given those of the engine's policies that there are as BPF
+    /// ([`in_kernel`]). A trial of one is answered by the kernel under that policy.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open), and [`Error::Failed`] if the server is elsewhere.
+    pub fn with_policies(
+        place: &Where,
+        options: Options,
+        policies: &[Policy],
+    ) -> Result<Self, Error> {
+        if matches!(place, Where::Remote(_)) {
+            return Err(Error::failed(
+                "giving the server a policy",
+                "it runs on another host",
+            ));
+        }
+        Self::named(BPF, place, options, policies)
+    }
+
+    fn named(
+        name: &'static str,
+        place: &Where,
+        options: Options,
+        policies: &[Policy],
+    ) -> Result<Self, Error> {
         // No real-time priority: the order in which the two ends run is part of the measurement.
         // Other programs are not, so the process gets a high priority.
         priority::prefer();
         let (link, (medium, rtt)) = (place.name(), estimated(place.rules()));
-        let place = Place::prepare(place, options)?;
+        let mut rules = Rules::of(policies);
+        // What the kernel or the privileges lack is said before anything is measured.
+        policies
+            .iter()
+            .try_for_each(|policy| rules.prepare(policy))?;
+        let place = Place::prepare(place, options, &rules.now())?;
         let connected = place.client.connect(place.server);
         let mut probe =
             connected.map_err(|error| Error::failed("connecting to the server", error))?;
@@ -47,7 +85,7 @@ impl Kernel {
         let mss = tcp_info(&probe).map_or(0, |info| info.snd_mss);
         let congestion = SockRef::from(&probe).tcp_congestion().unwrap_or_default();
         let conditions = Conditions {
-            backend: NAME.into(),
+            backend: name.into(),
             link: link.into(),
             stack: release(),
             mss: u16::try_from(mss).unwrap_or(u16::MAX),
@@ -58,7 +96,11 @@ impl Kernel {
             wire: None,
             rtt,
         };
-        Ok(Self { place, conditions })
+        Ok(Self {
+            place,
+            rules,
+            conditions,
+        })
     }
 }
 
@@ -85,8 +127,9 @@ impl Backend for Kernel {
     }
 
     fn run_telling(&mut self, trial: &Trial, made: &mut dyn FnMut()) -> Result<Taken, Error> {
-        let told =
-            Told::by(&trial.policy, &[]).ok_or_else(|| Error::policy(NAME, &trial.policy))?;
+        let told = Told::by(&trial.policy, self.rules.policies());
+        let told = told.ok_or_else(|| Error::policy(&self.conditions.backend, &trial.policy))?;
+        self.rules.prepare(&trial.policy)?;
         let Place {
             client,
             server,
@@ -125,3 +168,5 @@ pub(crate) fn release() -> String {
 
 /// The backend's name in outcomes.
 const NAME: &str = "kernel";
+/// Its name if the kernel can be given policies.
+const BPF: &str = "bpf";

@@ -11,6 +11,7 @@ use tinygram_link::relay::Link;
 use tinygram_link::veth::{self, Offload};
 use tinygram_naglemark::{Duration, Error, MediumKind, NOMINAL_RATE};
 
+use super::rules::Now;
 use super::server;
 use crate::client::Client;
 use crate::networks::{DEVICE, FAR, MTU, NEAR, space};
@@ -42,7 +43,7 @@ pub(super) struct Place {
 
 impl Place {
     /// Makes what is needed and starts the server there.
-    pub(super) fn prepare(place: &Where, options: Options) -> Result<Self, Error> {
+    pub(super) fn prepare(place: &Where, options: Options, rule: &Now) -> Result<Self, Error> {
         let failed =
             |error: io::Error| Error::failed(format!("preparing --link {}", place.name()), error);
         let ready = |server, inside, processor, link| Self {
@@ -61,13 +62,13 @@ impl Place {
             Where::Remote(server) => Ok(ready(*server, None, None, None)),
             Where::Loopback => {
                 let listener = listen((Ipv4Addr::LOCALHOST, 0).into(), options).map_err(failed)?;
-                let server = start(listener, servers).map_err(failed)?;
+                let server = start(listener, servers, rule).map_err(failed)?;
                 Ok(ready(server, None, own, None))
             }
             Where::Veth(offload) => {
                 let [near, far] = [space()?, space()?];
                 veth::join([&near, &far], DEVICE, [NEAR, FAR], *offload).map_err(failed)?;
-                let server = serve_inside(&far, options, servers).map_err(failed)?;
+                let server = serve_inside(&far, options, servers, rule).map_err(failed)?;
                 Ok(ready(server, Some(near), own, None))
             }
             Where::Emulated(rules, seed) => {
@@ -77,7 +78,7 @@ impl Place {
                     Link::join(device(&near, NEAR)?, device(&far, FAR)?, *rules, *seed)
                 };
                 let link = join().map_err(failed)?;
-                let server = serve_inside(&far, options, None).map_err(failed)?;
+                let server = serve_inside(&far, options, None, rule).map_err(failed)?;
                 Ok(ready(server, Some(near), None, Some(link)))
             }
         }
@@ -124,19 +125,20 @@ fn serve_inside(
     space: &Namespace,
     options: Options,
     processor: Option<usize>,
+    rule: &Now,
 ) -> io::Result<SocketAddr> {
     let listener = space.within(|| listen((FAR.v4, 0).into(), options))?;
-    start(listener, processor)
+    start(listener, processor, rule)
 }
 
 /// Starts the server, which runs until the process ends.
-fn start(listener: TcpListener, processor: Option<usize>) -> io::Result<SocketAddr> {
-    let at = listener.local_addr()?;
+fn start(listener: TcpListener, processor: Option<usize>, rule: &Now) -> io::Result<SocketAddr> {
+    let (at, rule) = (listener.local_addr()?, rule.clone());
     std::thread::Builder::new()
         .name("server".into())
         .spawn(move || {
             processor.into_iter().for_each(processors::keep_to);
-            server::serve(&listener);
+            server::serve_under(&listener, &rule);
         })?;
     Ok(at)
 }

@@ -19,8 +19,27 @@ pub(crate) enum BackendName {
     Sim,
     /// The running kernel's sockets, in real time
     Kernel,
+    /// The same, under the papers' send policies as BPF (docs/kernel.md), in real time; root
+    Bpf,
     /// Our own stack over a TUN device as the sender, the running kernel as the receiver, in real time
     Stack,
+}
+
+impl BackendName {
+    /// Returns the name on the command line.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Sim => "sim",
+            Self::Kernel => "kernel",
+            Self::Bpf => "bpf",
+            Self::Stack => "stack",
+        }
+    }
+
+    /// Returns whether the running kernel's sockets answer.
+    pub(crate) const fn is_kernel(self) -> bool {
+        matches!(self, Self::Kernel | Self::Bpf)
+    }
 }
 
 /// What joins the two ends.

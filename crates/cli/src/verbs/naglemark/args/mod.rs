@@ -288,6 +288,7 @@ Examples:
   tinygram naglemark --medium point-to-point --rate 100M --rtt 80ms --loss 1%
   tinygram naglemark --backend kernel --link veth   this kernel's sockets, what each option does
   tinygram naglemark --backend sim,kernel --hosts linux-veth --link veth --policy default,nodelay
+  tinygram naglemark --backend bpf                  this kernel under the papers' policies
   tinygram naglemark --backend stack                every policy of ours on real packets
   tinygram naglemark --backend sim,stack --hosts linux-tun --policy nagle,minshall,flush-on-block
   tinygram naglemark --html naglemark.html --format json --output naglemark.json

@@ -61,6 +61,11 @@ fn check_trials(args: &Args, trial_types: &[TrialType]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The backends with the running kernel's sockets as the sender.
+const KERNELS: &str = "kernel or bpf";
+/// The backends with real packets.
+const REAL: &str = "kernel, bpf or stack";
+
 fn refused<T>(line: String) -> Result<T, Failure> {
     Err(Failure::Input(line))
 }

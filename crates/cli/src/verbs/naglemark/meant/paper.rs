@@ -6,7 +6,10 @@ use tinygram_naglemark::{MediumKind, Plan, TrialType};
 use tinygram_papers::mogul::published::{APP_BUFFERS, SOCKET_BUFFERS};
 
 use super::workload::Workload;
-use super::{Meant, On, check_trials, distinct, or, policies, refused, requests_per_connection};
+use super::{
+    KERNELS, Meant, On, REAL, check_trials, distinct, or, policies, refused,
+    requests_per_connection,
+};
 use crate::capture::{self, CaptureAt};
 use crate::exit::Failure;
 use crate::values::virtual_time;
@@ -92,9 +95,9 @@ fn check_media(args: &Args) -> Result<(), Failure> {
 fn check_sockets(args: &Args) -> Result<(), Failure> {
     for (flag, typed, owners) in [
         ("--connect", args.connect.is_some(), "kernel"),
-        ("--offload", args.offload, "kernel"),
-        ("--link", args.link.is_some(), "kernel or stack"),
-        ("--warmup", args.warmup.is_some(), "kernel or stack"),
+        ("--offload", args.offload, KERNELS),
+        ("--link", args.link.is_some(), REAL),
+        ("--warmup", args.warmup.is_some(), REAL),
     ] {
         if typed {
             return refused(format!("{flag} belongs to --backend {owners}"));

@@ -7,7 +7,7 @@ use tinygram_link::emulator::Rules;
 use tinygram_link::veth::Offload;
 use tinygram_naglemark_live::{Line, Where};
 
-use super::refused;
+use super::{KERNELS, REAL, refused};
 use crate::exit::Failure;
 use crate::verbs::naglemark::args::{Args, BackendName, LinkName};
 
@@ -64,20 +64,21 @@ pub(super) fn joined(args: &Args, backends: &[BackendName]) -> Result<(Where, Li
 /// Checks that flags about links apply to a backend that is measured.
 fn check_backends(args: &Args, backends: &[BackendName]) -> Result<(), Failure> {
     let has = |backend| backends.contains(&backend);
-    let (has_kernel, has_stack) = (has(BackendName::Kernel), has(BackendName::Stack));
+    let has_kernel = backends.iter().any(|backend| backend.is_kernel());
+    let (has_bpf, has_stack) = (has(BackendName::Bpf), has(BackendName::Stack));
     for (flag, typed, owners, owned) in [
-        ("--connect", args.connect.is_some(), "kernel", has_kernel),
-        ("--offload", args.offload, "kernel", has_kernel),
         (
-            "--link",
-            args.link.is_some(),
-            "kernel or stack",
-            has_kernel || has_stack,
+            "--connect",
+            args.connect.is_some(),
+            "kernel",
+            has(BackendName::Kernel),
         ),
+        ("--offload", args.offload, KERNELS, has_kernel),
+        ("--link", args.link.is_some(), REAL, has_kernel || has_stack),
         (
             "--warmup",
             args.warmup.is_some(),
-            "kernel or stack",
+            REAL,
             has_kernel || has_stack,
         ),
     ] {
@@ -101,11 +102,15 @@ fn check_backends(args: &Args, backends: &[BackendName]) -> Result<(), Failure> 
         }
         _ => {}
     }
-    if has_stack && args.connect.is_some() {
-        return refused(
-            "--connect names a server elsewhere, and the stack is measured here; leave out one of them"
-                .into(),
-        );
+    for (is_here, what) in [
+        (has_stack, "the stack is measured"),
+        (has_bpf, "--backend bpf loads the policies"),
+    ] {
+        if is_here && args.connect.is_some() {
+            return refused(format!(
+                "--connect names a server elsewhere, and {what} here; leave out one of them"
+            ));
+        }
     }
     Ok(())
 }

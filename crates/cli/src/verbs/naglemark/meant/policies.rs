@@ -2,9 +2,10 @@
 
 use tinygram_engine::sender::send_policy::{NAGLIM_DEFAULT, Registered, SendPolicy};
 use tinygram_naglemark::{Policy, SocketPolicy};
+use tinygram_naglemark_live::in_kernel;
 use tinygram_papers::mogul::tables::VARIANTS;
 
-use super::refused;
+use super::{REAL, refused};
 use crate::exit::Failure;
 use crate::verbs::naglemark::args::{Args, BackendName, Chosen};
 
@@ -23,7 +24,7 @@ pub(super) fn of_the_paper(typed: &[Chosen]) -> Result<Vec<&'static Registered>,
             Chosen::One(entry) => named.push(entry),
             Chosen::Socket(policy) => {
                 return refused(format!(
-                    "--policy {}: what a socket is told, so it needs --backend kernel or stack, or --hosts linux-veth or linux-tun",
+                    "--policy {}: what a socket is told, so it needs --backend {REAL}, or --hosts linux-veth or linux-tun",
                     policy.name()
                 ));
             }
@@ -62,15 +63,17 @@ impl OnSocket {
     }
 }
 
-/// Returns the given policies, each once. If none is given: all of the engine's if the stack is
-/// measured without a kernel, otherwise those of a socket.
+/// Returns the given policies, each once. If none is given: all of the engine's that every backend knows if the stack
+/// or the kernel under BPF is measured without the kernel as it is, otherwise those of a socket.
 pub(super) fn of_sockets(
     typed: &[Chosen],
     backends: &[BackendName],
 ) -> Result<Vec<OnSocket>, Failure> {
-    let has_kernel = backends.contains(&BackendName::Kernel);
+    let has = |backend| backends.contains(&backend);
+    let (has_kernel, has_bpf) = (has(BackendName::Kernel), has(BackendName::Bpf));
+    let known = |entry: &&Registered| !has_bpf || in_kernel(entry).is_some();
     let told = || SocketPolicy::ALL.into_iter().map(OnSocket::Told);
-    let ours = || SendPolicy::LIST.iter().map(OnSocket::Ours);
+    let ours = || SendPolicy::LIST.iter().filter(known).map(OnSocket::Ours);
     let mut policies = Vec::new();
     for choice in typed {
         match choice {
@@ -85,18 +88,24 @@ pub(super) fn of_sockets(
                     entry.name
                 ));
             }
+            Chosen::One(entry) if !known(&entry) => {
+                let names: Vec<_> = ours().chain(told()).map(OnSocket::name).collect();
+                return refused(format!(
+                    "--policy {}: there is no BPF of it (docs/kernel.md; accepted with --backend bpf: {}, all)",
+                    entry.name,
+                    names.join(", ")
+                ));
+            }
             Chosen::One(entry) => policies.push(OnSocket::Ours(entry)),
         }
     }
     if !policies.is_empty() {
         return Ok(each_once(policies, OnSocket::name));
     }
-    Ok(
-        match backends.contains(&BackendName::Stack) && !has_kernel {
-            true => ours().collect(),
-            false => told().collect(),
-        },
-    )
+    Ok(match (has(BackendName::Stack) || has_bpf) && !has_kernel {
+        true => ours().collect(),
+        false => told().collect(),
+    })
 }
 
 /// Returns the limit, if NAGLIM is measured.

@@ -101,6 +101,11 @@ impl OnSockets {
         Ok(match name {
             BackendName::Sim => Box::new(self.simulated()),
             BackendName::Kernel => Box::new(Kernel::open(&self.place, self.options)?),
+            BackendName::Bpf => Box::new(Kernel::with_policies(
+                &self.place,
+                self.options,
+                &plan.policies,
+            )?),
             BackendName::Stack => Box::new(OurStack::open(&Settings {
                 line: self.line.clone(),
                 profile: self.profile,
@@ -135,7 +140,7 @@ impl OnSockets {
     pub(in super::super) fn needs_namespaces(&self) -> bool {
         self.backends.iter().any(|backend| match backend {
             BackendName::Sim => false,
-            BackendName::Kernel => self.place.needs_namespaces(),
+            BackendName::Kernel | BackendName::Bpf => self.place.needs_namespaces(),
             BackendName::Stack => true,
         })
     }
@@ -191,10 +196,13 @@ fn check_model(args: &Args) -> Result<(), Failure> {
 /// Returns the profile whose rules the sender follows.
 fn profile(args: &Args, backends: &[BackendName]) -> Result<&'static Profile, Failure> {
     let profile = args.profile.unwrap_or(&LINUX);
-    if profile.name != LINUX.name && backends.contains(&BackendName::Kernel) {
+    let kernel = backends.iter().find(|it| it.is_kernel());
+    if let Some(kernel) = kernel.filter(|_| profile.name != LINUX.name) {
         return refused(format!(
-            "--profile {}: the kernel has its own rules (accepted with --backend kernel: {})",
-            profile.name, LINUX.name
+            "--profile {}: the kernel has its own rules (accepted with --backend {}: {})",
+            profile.name,
+            kernel.name(),
+            LINUX.name
         ));
     }
     Ok(profile)

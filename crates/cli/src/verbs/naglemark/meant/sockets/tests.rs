@@ -135,7 +135,7 @@ fn contradictions_are_named() {
         ),
         (
             "--hosts linux-veth --warmup 3",
-            "--warmup belongs to --backend kernel or stack",
+            "--warmup belongs to --backend kernel, bpf or stack",
         ),
     ] {
         let refusal = meant(line).unwrap_err();
