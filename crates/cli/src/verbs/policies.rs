@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use tinygram_engine::receiver::ack_policy::AckPolicy;
-use tinygram_engine::sender::send_policy::{Needs, SendPolicy};
+use tinygram_engine::sender::send_policy::{Needs, Registered, SendPolicy};
+use tinygram_naglemark_live::in_kernel;
 use tinygram_report::{Align, Column, Document, Entry, Table, csv, json};
 use tinygram_tables::{Rows, schemas};
 
@@ -40,6 +41,8 @@ struct Listed {
     summary: &'static str,
     source: String,
     needs: Option<&'static str>,
+    /// What runs it; ACK policies are the simulator's and our stack's.
+    runs_on: String,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
@@ -73,6 +76,7 @@ pub(crate) fn rows() -> Rows {
             ("summary", it.summary.into()),
             ("source", it.source.into()),
             ("needs", it.needs.into()),
+            ("runs_on", it.runs_on.into()),
         ]);
     }
     rows
@@ -97,6 +101,7 @@ fn listed() -> Vec<Listed> {
             Needs::Nothing => None,
             Needs::State(what) | Needs::Hints(what) => Some(what),
         },
+        runs_on: runs_on(entry),
     });
     let ack = AckPolicy::LIST.iter().map(|entry| Listed {
         side: "ack",
@@ -105,9 +110,27 @@ fn listed() -> Vec<Listed> {
         summary: entry.summary,
         source: entry.source.to_owned(),
         needs: None,
+        runs_on: OURS.join(", "),
     });
     send.chain(ack).collect()
 }
+
+/// Returns what runs a send policy.
+fn runs_on(entry: &Registered) -> String {
+    let as_bpf = in_kernel(entry).map(|_| "bpf");
+    let beside = match entry.name {
+        "flush-on-block" => Some("run"),
+        "flush-on-block-eager" => Some("run --eager"),
+        "off" => Some("any kernel (TCP_NODELAY)"),
+        "linux" => Some("any Linux"),
+        _ => None,
+    };
+    let all: Vec<_> = OURS.into_iter().chain(as_bpf).chain(beside).collect();
+    all.join(", ")
+}
+
+/// The engine's own: every policy runs there.
+const OURS: [&str; 2] = ["sim", "stack"];
 
 fn table<'a>(side: &str, policies: impl Iterator<Item = &'a Listed>) -> Table {
     let send = side == "send";
@@ -116,8 +139,9 @@ fn table<'a>(side: &str, policies: impl Iterator<Item = &'a Listed>) -> Table {
         "What it does",
         "Where it is from",
         "What it needs to know",
+        "What runs it",
     ];
-    let heads = &heads[..if send { 4 } else { 3 }];
+    let heads = &heads[..if send { 5 } else { 3 }];
     Table {
         title: if send {
             "Send policies: when a segment below the MSS may leave (--variant)".into()
@@ -141,10 +165,18 @@ fn table<'a>(side: &str, policies: impl Iterator<Item = &'a Listed>) -> Table {
                 ];
                 if send {
                     row.push(Entry::new(policy.needs.unwrap_or("nothing more")));
+                    row.push(Entry::new(&*policy.runs_on));
                 }
                 row
             })
             .collect(),
-        notes: Vec::new(),
+        notes: match send {
+            true => vec![
+                "sim, stack, bpf: naglemark --backend; bpf also gives a program the policy (tinygram bpf), and has \
+                 timed-coalescing besides; run: tinygram run"
+                    .into(),
+            ],
+            false => Vec::new(),
+        },
     }
 }

@@ -243,5 +243,6 @@ pub static POLICIES: Table = Table {
             Text,
             "what it must know or remember; null if nothing",
         ),
+        always("runs_on", Text, "what runs it, in a list with commas"),
     ],
 };
