@@ -28,6 +28,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tinygram-stack",
             "tinygram-link",
             "tinygram-engine",
+            "tinygram-kernel",
         ],
     ),
     (

@@ -88,7 +88,7 @@ pub(super) fn of_sockets(
                     entry.name
                 ));
             }
-            Chosen::One(entry) if !known(&entry) => {
+            Chosen::One(entry) if !known(entry) => {
                 let names: Vec<_> = ours().chain(told()).map(OnSocket::name).collect();
                 return refused(format!(
                     "--policy {}: there is no BPF of it (docs/kernel.md; accepted with --backend bpf: {}, all)",
