@@ -1,9 +1,11 @@
 """Very many connections, held by a few processes."""
-import multiprocessing, os, resource, socket, time
+import multiprocessing, os, resource, socket, threading, time
 
 AT_ONCE = 500
 # To one port of a server's there are no more than some 28,000.
 PORTS_A_SOURCE = 20_000
+# Of a process's connections that stall again and again.
+STALLING = 2
 REQUEST = [b"h" * 40, b"b" * 400]
 
 
@@ -14,7 +16,7 @@ class Holder:
         self.pipe, other = multiprocessing.Pipe()
         self.process = multiprocessing.Process(target=self.hold, args=[count, other])
         self.process.start()
-        self.pipe.recv()
+        self.port = self.pipe.recv()
 
     @classmethod
     def all_of(cls, count):
@@ -27,17 +29,24 @@ class Holder:
 
     def hold(self, count, pipe):
         pairs = connected(count)
-        pipe.send(None)
-        while pipe.recv():
+        pipe.send(pairs[0][1].getsockname()[1])
+        while order := pipe.recv():
+            if order == "go on":
+                threading.Thread(target=go_on, args=[pairs[:STALLING]], daemon=True).start()
+                continue
             pipe.send(sum(stalled(pairs[at:at + AT_ONCE]) for at in range(0, count, AT_ONCE)))
+
+    def go_on(self):
+        """From now on some of its connections stall again and again, and a new one comes each second."""
+        self.pipe.send("go on")
 
     def ask(self):
         """Returns how many of its connections stalled."""
-        self.pipe.send(True)
+        self.pipe.send("ask")
         return self.pipe.recv()
 
     def end(self):
-        self.pipe.send(False)
+        self.pipe.send(None)
         self.process.join()
 
 
@@ -65,6 +74,18 @@ def stalled(pairs):
     for client, _ in pairs:
         client.recv(1)
     return waiting
+
+
+def go_on(pairs):
+    with socket.create_server(pairs[0][1].getsockname()) as listener:
+        while True:
+            new = socket.create_connection(listener.getsockname())
+            pair = (new, listener.accept()[0])
+            over = time.monotonic() + 1
+            while time.monotonic() < over:
+                stalled([*pairs, pair])
+            for end in pair:
+                end.close()
 
 
 def processor_time(pid):
