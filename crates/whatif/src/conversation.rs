@@ -11,8 +11,12 @@ pub struct Conversation {
     pub acts: [Vec<Act>; 2],
     /// The octets that each end writes.
     pub totals: [u64; 2],
+    /// What its turns are.
+    pub yardstick: Yardstick,
     /// Its turns.
     pub turns: Vec<Turn>,
+    /// By end, the turns that are measured there.
+    at_ends: [Vec<Turn>; 2],
     /// The asker's write that begins the turn after the last one.
     pub beyond: Act,
     /// By end, how late its program reads.
@@ -23,6 +27,16 @@ pub struct Conversation {
     pub mss: u16,
     /// Whether it was seen from the connection's beginning.
     pub is_whole: bool,
+}
+
+/// What a turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yardstick {
+    /// From the asker's first write to the read that brings the last octet of the answer; with the data segments of both ends.
+    Answer,
+    /// At one end, from the first write after a read until the next read that brings data, as the kernel reports the ends of
+    /// both calls; with the data segments of this end. The trials of `cure` measure so.
+    End(usize),
 }
 
 /// A write of a program.
@@ -45,15 +59,17 @@ pub struct Act {
 /// A turn as it was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// The asker's write that it begins with, by its place in the list.
+    /// The write that it begins with, by its place in the list of the end at which it is measured.
     pub first: usize,
-    /// How much the asker has read when it ends.
+    /// The write that the next one begins with; `None` if that is the one beyond the last.
+    pub next: Option<usize>,
+    /// How much that end has read when it is over.
     pub end: u64,
-    /// How late the asker read the last of it.
+    /// How late it read the last of that.
     pub late: Late,
     /// How long it took.
     pub seen_ns: u64,
-    /// How many segments with data both ends sent from its beginning to that of the next.
+    /// How many segments with data were sent from its beginning to that of the next.
     pub segments: u64,
 }
 
@@ -154,6 +170,11 @@ pub fn of_both_ends(ends: [&End; 2], mss: u16, is_whole: bool) -> Option<Convers
     let acts = [of_asker, heard[1].acts(&answered)];
     Some(Conversation {
         beyond,
+        yardstick: Yardstick::Answer,
+        at_ends: [
+            asked.turns(acts[0].len(), &heard[0], &asker.sent, mss),
+            answered.turns(acts[1].len(), &heard[1], &answerer.sent, mss),
+        ],
         lateness: [heard[0].lateness(), heard[1].lateness()],
         acts,
         totals: [frame.asked.length(), frame.answered.length()],
@@ -162,6 +183,16 @@ pub fn of_both_ends(ends: [&End; 2], mss: u16, is_whole: bool) -> Option<Convers
         mss,
         is_whole,
     })
+}
+
+impl Conversation {
+    /// Returns the same conversation with the turns that are measured at an end.
+    #[must_use]
+    pub fn measured_at(mut self, end: usize) -> Self {
+        self.yardstick = Yardstick::End(end);
+        self.turns = std::mem::take(&mut self.at_ends[end]);
+        self
+    }
 }
 
 /// What of a connection is a conversation: from the asker's first write to the last one that follows a read.
@@ -223,6 +254,7 @@ impl Frame {
             let (read_ns, late) = heard.read(beyond.read_until)?;
             Some(Turn {
                 first: pair[0],
+                next: Some(pair[1]).filter(|next| Some(next) != self.begins.last()),
                 end: beyond.read_until - self.answered.start,
                 late,
                 seen_ns: read_ns.saturating_sub(begun_ns),
@@ -240,15 +272,24 @@ impl Frame {
     fn segments(&self, ends: [&End; 2], left: &Left, mss: u16) -> Vec<u64> {
         let begun = |index: &usize| left.begun(&ends[0].writes[*index]);
         let begun: Vec<u64> = self.begins.iter().map(begun).collect();
-        let mut counts = vec![0; begun.len() - 1];
-        for segment in ends.iter().flat_map(|end| &end.sent) {
-            let turn = begun.partition_point(|at_ns| *at_ns <= segment.at_ns);
-            if let Some(count) = turn.checked_sub(1).and_then(|turn| counts.get_mut(turn)) {
-                *count += segment.length.div_ceil(u64::from(mss.max(1)));
-            }
-        }
-        counts
+        segments_between(&begun, ends.iter().flat_map(|end| &end.sent), mss)
     }
+}
+
+/// Returns how many of the segments left between each of these times and the next.
+fn segments_between<'a>(
+    times_ns: &[u64],
+    sent: impl Iterator<Item = &'a Sent>,
+    mss: u16,
+) -> Vec<u64> {
+    let mut counts = vec![0; times_ns.len().saturating_sub(1)];
+    for segment in sent {
+        let turn = times_ns.partition_point(|at_ns| *at_ns <= segment.at_ns);
+        if let Some(count) = turn.checked_sub(1).and_then(|turn| counts.get_mut(turn)) {
+            *count += segment.length.div_ceil(u64::from(mss.max(1)));
+        }
+    }
+    counts
 }
 
 /// What an end writes in its part of a conversation, each write with the time at which it began.
@@ -271,6 +312,30 @@ impl<'a> Written<'a> {
         Self {
             writes: with_beginning.collect(),
         }
+    }
+
+    /// Returns the turns that are measured at this end ([`Yardstick::End`]). Writes from `acts` on lie beyond the conversation.
+    fn turns(&self, acts: usize, heard: &Heard<'_>, sent: &[Sent], mss: u16) -> Vec<Turn> {
+        let writes = &self.writes;
+        let is_first = |&index: &usize| {
+            index == 0 || writes[index].0.read_until > writes[index - 1].0.read_until
+        };
+        let begins: Vec<usize> = (0..writes.len()).filter(is_first).collect();
+        let begun: Vec<u64> = begins.iter().map(|index| writes[*index].1).collect();
+        let segments = segments_between(&begun, sent.iter(), mss);
+        let of = |(pair, segments): (&[usize], u64)| {
+            let write = writes[pair[0]].0;
+            let (read_ns, late) = heard.read(write.read_until + 1)?;
+            Some(Turn {
+                first: pair[0],
+                next: Some(pair[1]).filter(|next| *next < acts),
+                end: (write.read_until + 1).checked_sub(heard.from.start)?,
+                late,
+                seen_ns: read_ns.saturating_sub(write.at_ns),
+                segments,
+            })
+        };
+        begins.windows(2).zip(segments).filter_map(of).collect()
     }
 }
 

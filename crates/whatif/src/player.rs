@@ -76,6 +76,11 @@ impl Player {
         }
     }
 
+    /// Returns which end it plays.
+    pub(crate) fn end(&self) -> usize {
+        self.part.end
+    }
+
     /// Returns when the network had brought this many octets and the program was ready to read them.
     pub(crate) fn had_read(&self, octets: u64) -> Option<Instant> {
         let index = self.reads.partition_point(|(_, read)| *read < octets);

@@ -7,7 +7,7 @@ use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, W
 use tinygram_sim::observer::Observer;
 use tinygram_sim::{Opening, World, WorldConfig};
 
-use crate::conversation::{Act, Conversation, Host};
+use crate::conversation::{Act, Conversation, Host, Yardstick};
 use crate::player::{Line, Part, Player};
 use crate::rules::{Both, Path};
 
@@ -84,58 +84,68 @@ pub fn play(conversation: &Conversation, rules: &Both, chance: Chance) -> Option
     let until =
         Instant::ZERO + Duration::from_nanos(conversation.longest_ns().saturating_mul(laps));
     world.run(until);
-    let asker = world.host(Side::Client).programs().next()?;
-    turns(
-        conversation,
-        laps,
-        rules[0].gathers,
-        asker,
-        &world.observer().frames,
-    )
+    let measured = match conversation.yardstick {
+        Yardstick::Answer | Yardstick::End(0) => Side::Client,
+        Yardstick::End(_) => Side::Server,
+    };
+    let player = world.host(measured).programs().next()?;
+    turns(conversation, laps, rules, player, &world.observer().frames)
 }
 
-/// Reads the last lap's turns off what the asker noted.
+/// Reads the last lap's turns off what the player of the end at which they are measured noted.
 fn turns(
     conversation: &Conversation,
     laps: u64,
-    gathers: bool,
-    asker: &Player,
-    frames: &[(Instant, bool)],
+    rules: &Both,
+    player: &Player,
+    frames: &[SentFrame],
 ) -> Option<Vec<Played>> {
-    let acts = in_laps(conversation, 0, laps);
-    let places = places(&acts, gathers);
-    let lap_begins = conversation.acts[0].len() * (laps as usize - 1);
-    let answered = conversation.totals[1] * (laps - 1);
-    let begun: Option<Vec<Instant>> = conversation
-        .turns
-        .iter()
-        .map(|turn| asker.wrote.get(places[lap_begins + turn.first]).copied())
-        .collect();
-    let begun = begun?;
-    let last = conversation.totals[1] * laps;
-    let end = asker.had_read(last)?;
-    let beyond = &conversation.beyond;
-    let late = beyond
-        .late
-        .map_or(Duration::ZERO, |seen| asker.lateness(end, last, seen));
-    let over = end + late + Duration::from_nanos(beyond.gap_ns);
-    let mut played = Vec::with_capacity(begun.len());
-    for (index, turn) in conversation.turns.iter().enumerate() {
-        let next = begun.get(index + 1).copied().unwrap_or(over);
-        let read = asker.had_read(answered + turn.end)?;
-        let late = asker.lateness(read, answered + turn.end, turn.late);
-        let between = |at: Instant| frames.partition_point(|(sent, _)| *sent < at);
-        // Of a damaged capture the next may begin before.
-        let first = between(begun[index]);
-        let of_turn = &frames[first..between(next).max(first)];
+    let end = player.end();
+    let mut acts = in_laps(conversation, end, laps);
+    let places = places(&acts, rules[end].gathers);
+    if rules[end].gathers {
+        acts = gathered(&acts);
+    }
+    let earlier = conversation.acts[end].len() * (laps as usize - 1);
+    let read_earlier = conversation.totals[1 - end] * (laps - 1);
+    let is_answer = conversation.yardstick == Yardstick::Answer;
+    let mut played = Vec::with_capacity(conversation.turns.len());
+    for turn in &conversation.turns {
+        let place = |index: usize| places[earlier + index];
+        let began = *player.wrote.get(place(turn.first))?;
+        let next = match turn.next {
+            Some(next) => *player.wrote.get(place(next))?,
+            None => over(conversation, laps, player)?,
+        };
+        let read = player.had_read(read_earlier + turn.end)?;
+        let late = player.lateness(read, read_earlier + turn.end, turn.late);
+        let call = match is_answer {
+            true => Duration::ZERO,
+            false => Duration::from_nanos(acts[place(turn.first)].call_ns),
+        };
+        let between = |at: Instant| frames.partition_point(|frame| frame.at < at);
+        let of_turn = &frames[between(began)..between(next).max(between(began))];
+        let counts =
+            |frame: &&SentFrame| frame.has_data && (is_answer || frame.from.index() == end);
         played.push(Played {
-            length_ns: (read + late).since(begun[index]).as_nanos(),
-            cycle_ns: next.since(begun[index]).as_nanos(),
-            segments: of_turn.iter().filter(|(_, has_data)| *has_data).count() as u32,
+            length_ns: (read + late).since(began + call).as_nanos(),
+            cycle_ns: next.since(began).as_nanos(),
+            segments: of_turn.iter().filter(counts).count() as u32,
             packets: of_turn.len() as u32,
         });
     }
     Some(played)
+}
+
+/// Returns when the turn beyond the last one begins.
+fn over(conversation: &Conversation, laps: u64, player: &Player) -> Option<Instant> {
+    let last = conversation.totals[1 - player.end()] * laps;
+    let read = player.had_read(last)?;
+    let beyond = &conversation.beyond;
+    let late = beyond
+        .late
+        .map_or(Duration::ZERO, |seen| player.lateness(read, last, seen));
+    Some(read + late + Duration::from_nanos(beyond.gap_ns))
 }
 
 impl Conversation {
@@ -219,16 +229,27 @@ fn path(conversation: &Conversation, chance: Chance) -> Path {
     }
 }
 
-/// Each frame that was sent: when, and whether it had data.
+/// The frames that were sent.
 #[derive(Clone, Debug, Default)]
 struct Counts {
-    frames: Vec<(Instant, bool)>,
+    frames: Vec<SentFrame>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SentFrame {
+    at: Instant,
+    from: Side,
+    has_data: bool,
 }
 
 impl Observer for Counts {
-    fn sent(&mut self, _: Side, frame: &Frame) {
+    fn sent(&mut self, from: Side, frame: &Frame) {
         // Both hosts hand over frames in the order of time, but for those that wait for their device.
-        self.frames.push((frame.at, frame.segment.len > 0));
+        self.frames.push(SentFrame {
+            at: frame.at,
+            from,
+            has_data: frame.segment.len > 0,
+        });
     }
 }
 

@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::{Service, TICK, Truth};
+use common::{Service, TICK, Truth, metered};
 use tinygram_engine::Duration;
 use tinygram_whatif::change::Change;
 use tinygram_whatif::conversation::{Host, of_both_ends};
 use tinygram_whatif::offer::{At, Offer};
-use tinygram_whatif::prediction::{self, Prediction, Subject};
+use tinygram_whatif::prediction::{self, Estimate, Prediction, Subject};
 use tinygram_whatif::rules::Rules;
 
 fn millis(ms: u64) -> Duration {
@@ -27,9 +27,22 @@ fn write_write_read() -> Service {
 
 /// Returns what is predicted of a service that was seen as it is.
 fn foresee(service: &Service, change: &Change, at: At) -> (Prediction, Prediction) {
+    foresee_at(None, service, change, at)
+}
+
+/// Returns the same of the turns that are measured at an end.
+fn foresee_at(
+    end: Option<usize>,
+    service: &Service,
+    change: &Change,
+    at: At,
+) -> (Prediction, Prediction) {
     let seen = service.run(&Default::default(), 1);
     let [client, server] = &seen.ends;
-    let conversation = of_both_ends([client, server], 1448, true).expect("turns");
+    let mut conversation = of_both_ends([client, server], 1448, true).expect("turns");
+    if let Some(end) = end {
+        conversation = conversation.measured_at(end);
+    }
     let subject = Subject {
         conversation,
         rules: Default::default(),
@@ -64,12 +77,23 @@ fn done(service: &Service, change: &Change, at: At) -> Truth {
 fn holds(service: &Service, change: &Change, at: At) {
     let (_, predicted) = foresee(service, change, at);
     let truth = done(service, change, at);
+    agree(
+        &format!("{change}"),
+        predicted,
+        [truth.quantile(0.5), truth.quantile(0.99), truth.segments],
+    );
+}
+
+/// Asserts that p50, p99 and segments are close to the truth, and hold it in their intervals.
+#[track_caller]
+fn agree(change: &str, predicted: Prediction, truth: [f64; 3]) {
     let figures = predicted.figures;
-    for (name, figure, truth) in [
-        ("p50", figures.p50_ms, truth.quantile(0.5)),
-        ("p99", figures.p99_ms, truth.quantile(0.99)),
-        ("segments", figures.segments, truth.segments),
-    ] {
+    let figures = [
+        ("p50", figures.p50_ms),
+        ("p99", figures.p99_ms),
+        ("segments", figures.segments),
+    ];
+    for ((name, figure), truth) in figures.into_iter().zip(truth) {
         let figure = figure.expect(name);
         let off = (figure.value - truth).abs() / truth;
         assert!(
@@ -97,10 +121,7 @@ fn the_present_setting_is_replayed_as_it_was_seen() {
 fn nodelay_ends_the_stall_of_two_writes() {
     holds(&write_write_read(), &Change::Nodelay(true), At::Server);
     let (_, predicted) = foresee(&write_write_read(), &Change::Nodelay(true), At::Server);
-    assert_eq!(
-        predicted.p99_change_ms.map(|change| change.sign()),
-        Some(-1)
-    );
+    assert_eq!(predicted.p99_change_ms.map(Estimate::sign), Some(-1));
 }
 
 #[test]
@@ -124,7 +145,32 @@ fn a_change_at_the_other_end_changes_nothing() {
     let (present, predicted) = foresee(&write_write_read(), &Change::Nodelay(true), At::Client);
     let p50 = |prediction: Prediction| prediction.figures.p50_ms.expect("enough turns").value;
     assert!((p50(present) / p50(predicted) - 1.0).abs() < 0.05);
-    assert_eq!(predicted.p99_change_ms.map(|change| change.sign()), Some(0));
+    assert_eq!(predicted.p99_change_ms.map(Estimate::sign), Some(0));
+}
+
+#[test]
+fn turns_are_measured_at_either_end_as_a_trial_does() {
+    let service = write_write_read();
+    let bound = Duration::from_nanos(TICK.as_nanos() * 2);
+    for (change, at) in [
+        (Change::Nodelay(true), At::Server),
+        (Change::DelackMax(bound), At::Client),
+    ] {
+        let truth = done(&service, &change, at);
+        for end in [0, 1] {
+            let (present, predicted) = foresee_at(Some(end), &service, &change, at);
+            let p50 = present.figures.p50_ms.expect("enough turns").value;
+            // From the client's request to the first half of the answer there is no stall.
+            assert!((p50 > 40.0) == (end == 1), "{end}: {p50}");
+            let metered = metered(&truth.ends[end]);
+            let at = |share: f64| metered[(share * (metered.len() - 1) as f64).round() as usize];
+            // Nobody asks again after the last answer: as the server sees it, that turn does not end.
+            let begun = metered.len() + end;
+            let segments = truth.ends[end].sent.len() as f64 / begun as f64;
+            let what = format!("{change} at {end}");
+            agree(&what, predicted, [at(0.5), at(0.99), segments]);
+        }
+    }
 }
 
 #[test]

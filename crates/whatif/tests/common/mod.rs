@@ -44,6 +44,26 @@ impl Truth {
     }
 }
 
+/// Returns the lengths of an end's turns as a trial's meter takes them, in milliseconds, sorted: from its first write after a
+/// read to its next read.
+pub(crate) fn metered(end: &End) -> Vec<f64> {
+    let writes = end.writes.iter().map(|write| (write.at_ns, true));
+    let reads = end.reads.iter().map(|read| (read.at_ns, false));
+    let mut calls: Vec<(u64, bool)> = writes.chain(reads).collect();
+    calls.sort_unstable();
+    let mut wrote_ns = None;
+    let mut lengths_ms = Vec::new();
+    for (at_ns, is_write) in calls {
+        if is_write {
+            wrote_ns = wrote_ns.or(Some(at_ns));
+        } else if let Some(wrote_ns) = wrote_ns.take() {
+            lengths_ms.push((at_ns - wrote_ns) as f64 / 1e6);
+        }
+    }
+    lengths_ms.sort_by(f64::total_cmp);
+    lengths_ms
+}
+
 pub(crate) const TICK: Duration = Duration::from_millis(4);
 
 impl Service {
@@ -168,7 +188,7 @@ impl Talker {
                 service.writes[0].iter().sum()
             },
             began: Instant::ZERO,
-            dice: Dice::new(seed ^ end as u64 * 77, Purpose::Lengths),
+            dice: Dice::new(seed ^ (end as u64 * 77), Purpose::Lengths),
             read: 0,
             written: 0,
             seen: End::default(),
