@@ -39,6 +39,16 @@ pub fn tick() -> Duration {
     Duration::from_nanos(u64::try_from(tick.tv_nsec).unwrap_or(0).max(1))
 }
 
+/// Returns how much processor time a process has used, all its threads together, in nanoseconds; `None` if it has ended.
+#[must_use]
+pub fn processor_ns(pid: u32) -> Option<u64> {
+    let mut clock = 0;
+    // SAFETY: only written to.
+    let missing = unsafe { libc::clock_getcpuclockid(pid.cast_signed(), &raw mut clock) };
+    let used = (missing == 0).then(|| clock_ns(clock))?;
+    u64::try_from(used).ok().filter(|used| *used > 0)
+}
+
 /// `monotonic   86400   5`: seconds and nanoseconds.
 fn monotonic_offset(offsets: &str) -> Option<i64> {
     let line = offsets
@@ -56,6 +66,15 @@ fn monotonic_offset(offsets: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_works_uses_processor_time() {
+        let own = || processor_ns(std::process::id()).expect("it runs");
+        let before = own();
+        while own() < before + 1_000_000 {}
+        // More than the kernel's PID_MAX_LIMIT.
+        assert_eq!(processor_ns((1 << 22) + 1), None);
+    }
 
     #[test]
     fn offsets_of_a_time_namespace_are_read() {

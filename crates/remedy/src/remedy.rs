@@ -125,6 +125,13 @@ impl Remedy {
         let has = |service: &Service| service.has(socket.netns, socket.local, socket.remote);
         socket.is_open() && self.sockets.iter().any(has)
     }
+
+    /// Returns whether a socket's stalls are those that it is to end.
+    #[must_use]
+    pub fn stalls(&self, socket: &Socket) -> bool {
+        let has = |service: &Service| service.has(socket.netns, socket.local, socket.remote);
+        socket.is_open() && self.stalling.iter().any(has)
+    }
 }
 
 /// Returns the remedies, the least invasive first. `sockets` are all of this host that were found.

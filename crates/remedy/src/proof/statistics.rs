@@ -17,6 +17,9 @@ pub struct Period {
     pub turns_ns: Vec<u64>,
     /// Data segments that the sockets sent in it.
     pub segments: u64,
+    /// The processor time that the sockets' processes used in it, in nanoseconds; `None` of a half, whose processes may be the
+    /// other one's, too.
+    pub processor_ns: Option<u64>,
 }
 
 /// A period with the remedy and one without it, close to each other; or one period of the two halves.
@@ -69,6 +72,8 @@ pub struct Figures {
     pub worse: [f64; 3],
     /// Data segments for a turn: with the remedy, and without it.
     pub segments: [f64; 2],
+    /// Processor time of the sockets' processes for a turn, in microseconds: with the remedy, and without it.
+    pub processor_us: Option<[f64; 2]>,
     /// Median and 99th percentile in milliseconds: with the remedy, and without it.
     pub ms: [[f64; 2]; 2],
     /// How many turns were measured: with the remedy, and without it.
@@ -92,6 +97,11 @@ impl Figures {
             let segments: u64 = pairs.iter().map(|pair| side(pair).segments).sum();
             segments as f64 / (turns as f64).max(1.0)
         };
+        let processor_us = |side: fn(&Pair) -> &Period, turns: usize| {
+            let used = pairs.iter().map(|pair| side(pair).processor_ns);
+            let used_ns: u64 = used.sum::<Option<u64>>()?;
+            Some(used_ns as f64 / 1e3 / (turns as f64).max(1.0))
+        };
         let stalls = |side: fn(&Pair) -> &Period| pairs.iter().map(|pair| side(pair).stalls).sum();
         Self {
             stalled_ms: mean(&changes, miss),
@@ -113,6 +123,9 @@ impl Figures {
                 per_turn(|pair| &pair.with, with.len()),
                 per_turn(|pair| &pair.without, without.len()),
             ],
+            processor_us: processor_us(|pair| &pair.with, with.len())
+                .zip(processor_us(|pair| &pair.without, without.len()))
+                .map(<[f64; 2]>::from),
             ms: [
                 [ms(&with, 0.5), ms(&with, 0.99)],
                 [ms(&without, 0.5), ms(&without, 0.99)],
@@ -281,6 +294,7 @@ mod tests {
             stalled_ns: stalls * 44_000_000,
             turns_ns,
             segments: 10,
+            processor_ns: Some(500_000),
         }
     }
 
@@ -301,6 +315,7 @@ mod tests {
             figures.rate.low > 30.0 && figures.p50.low > 400.0,
             "{figures:?}"
         );
+        assert_eq!(figures.processor_us, Some([0.5, 500.0 / 22.0]));
     }
 
     /// A bound of 8 ms for the delayed ACK: as many stalls a turn, so more a second, and each a quarter as long.

@@ -171,6 +171,8 @@ struct Trial<'a, 'b> {
     measured: BTreeSet<u64>,
     /// Sockets of the services, and whether they are meant.
     known: BTreeMap<u64, bool>,
+    /// The processes that have the sockets that are meant.
+    processes: BTreeSet<u32>,
     /// Who asks on the sockets that are measured.
     clients: BTreeMap<u64, Client>,
     seed: u64,
@@ -193,6 +195,7 @@ impl<'a, 'b> Trial<'a, 'b> {
             treated: BTreeSet::new(),
             measured: BTreeSet::new(),
             known: BTreeMap::new(),
+            processes: BTreeSet::new(),
             clients: BTreeMap::new(),
             seed,
             drawn: 0,
@@ -254,6 +257,7 @@ impl<'a, 'b> Trial<'a, 'b> {
     ) -> Result<(), ApplyError> {
         self.turn_on(have, true)?;
         let before = self.sent()?;
+        let used = span::used(&self.processes);
         let begun = Instant::now();
         spans.push(Span::begin(have));
         let mut swept = Instant::now();
@@ -273,6 +277,7 @@ impl<'a, 'b> Trial<'a, 'b> {
             Some((self.has(have, *cookie)?, sent))
         });
         span.end(seconds, sent);
+        span.count_processor(&used, &span::used(&self.processes));
         Ok(())
     }
 
@@ -351,13 +356,13 @@ impl<'a, 'b> Trial<'a, 'b> {
         let mut found = Found::default();
         for namespace in self.namespaces.clone() {
             let mut sockets = namespace.within(|| self.bench.hand.sockets())??;
-            sockets.retain(|socket| self.stalls(socket) || self.remedy.is_for(socket));
+            sockets.retain(|socket| self.remedy.stalls(socket) || self.remedy.is_for(socket));
             self.learn(&sockets)?;
             for socket in sockets {
                 if !self.is_meant(&socket) {
                     continue;
                 }
-                if self.stalls(&socket) && self.measured.insert(socket.cookie) {
+                if self.remedy.stalls(&socket) && self.measured.insert(socket.cookie) {
                     self.bench.meter.measure(socket.cookie)?;
                 }
                 if self.remedy.is_for(&socket) {
@@ -382,6 +387,11 @@ impl<'a, 'b> Trial<'a, 'b> {
         }
         let found = self.bench.scope.find(self.bench.hand)?;
         self.learn_clients(sockets)?;
+        let of_services = found.sockets.iter();
+        let of_services = of_services
+            .filter(|owned| self.remedy.stalls(&owned.socket) || self.remedy.is_for(&owned.socket));
+        let owners = of_services.filter_map(|owned| owned.owner.as_ref());
+        self.processes.extend(owners.map(|owner| owner.pid));
         let meant: BTreeSet<_> = found
             .sockets
             .iter()
@@ -396,7 +406,8 @@ impl<'a, 'b> Trial<'a, 'b> {
         for socket in sockets {
             let is_peer = peers.contains(&(socket.local, socket.remote));
             // Of a remedy for the other ends either end may be the one that is meant.
-            let may_be_peer = !self.stalls(socket) || self.remedy.sockets != self.remedy.stalling;
+            let may_be_peer =
+                !self.remedy.stalls(socket) || self.remedy.sockets != self.remedy.stalling;
             let is_meant = meant.contains(&socket.cookie) || (may_be_peer && is_peer);
             // A connection that its program has not accepted yet has no owner yet.
             if is_meant || socket.inode != 0 {
@@ -427,17 +438,12 @@ impl<'a, 'b> Trial<'a, 'b> {
         self.known.get(&socket.cookie) == Some(&true)
     }
 
-    fn stalls(&self, socket: &Socket) -> bool {
-        let has = |service: &Service| service.has(socket.netns, socket.local, socket.remote);
-        socket.is_open() && self.remedy.stalling.iter().any(has)
-    }
-
     /// Returns how many data segments each socket of the stalling services has sent.
     fn sent(&mut self) -> io::Result<BTreeMap<u64, u32>> {
         let mut sent = BTreeMap::new();
         for namespace in &self.namespaces {
             let sockets = namespace.within(|| self.bench.hand.sockets())??;
-            let those = sockets.iter().filter(|socket| self.stalls(socket));
+            let those = sockets.iter().filter(|socket| self.remedy.stalls(socket));
             sent.extend(those.map(|socket| (socket.cookie, socket.data_segs_out)));
         }
         Ok(sent)

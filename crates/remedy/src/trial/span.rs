@@ -1,6 +1,8 @@
 //! A period of a trial.
 
-use tinygram_host::clock::{clock_ns, moved_ns};
+use std::collections::{BTreeMap, BTreeSet};
+
+use tinygram_host::clock::{clock_ns, moved_ns, processor_ns};
 use tinygram_stalls::Tier;
 use tinygram_watch::finding::Finding;
 
@@ -15,6 +17,16 @@ pub(super) struct Span {
     begun_ns: [i64; 2],
     ended_ns: [i64; 2],
     pub(super) seen: Pair,
+}
+
+/// By process, the processor time that it has used, in nanoseconds.
+pub(super) type Used = BTreeMap<u32, u64>;
+
+/// Returns how much processor time each of these processes has used.
+pub(super) fn used(processes: &BTreeSet<u32>) -> Used {
+    let used = processes.iter();
+    used.filter_map(|pid| Some((*pid, processor_ns(*pid)?)))
+        .collect()
 }
 
 /// Which of the sockets that are meant have the remedy.
@@ -35,6 +47,20 @@ impl Span {
             ended_ns: [i64::MAX; 2],
             seen: Pair::default(),
         }
+    }
+
+    /// Says how much processor time the sockets' processes had used at its beginning, and have used now.
+    pub(super) fn count_processor(&mut self, before: &Used, now: &Used) {
+        let used = before.iter().filter_map(|(pid, before)| {
+            let now = now.get(pid)?;
+            Some(now.saturating_sub(*before))
+        });
+        let has = match self.have {
+            Have::All => true,
+            Have::None => false,
+            Have::Half(_) => return,
+        };
+        self.seen.side(has).processor_ns = (!before.is_empty()).then(|| used.sum());
     }
 
     /// Ends now, after so many seconds. `sent` has, of each socket, whether it has the remedy and how many data segments it

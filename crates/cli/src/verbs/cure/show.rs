@@ -219,11 +219,20 @@ fn in_figures(figures: &Figures) -> String {
     let [[p50_with, p99_with], [p50, p99]] = figures.ms;
     let [with, without] = figures.segments;
     let [with_it, without_it] = figures.stalls;
+    let processor = figures
+        .processor_us
+        .map_or_else(String::new, |[with, without]| {
+            format!(
+                "; processor time of its processes a turn: {} -> {} us",
+                three(without),
+                three(with)
+            )
+        });
     format!(
         "  stalled in a turn: {:+.3} ms [{:+.3}, {:+.3}], by chance alone {:.4} ({} with it, {without_it} without)\n\
          \x20 turns a second: {} ({} with it, {} without)\n\
          \x20 p50 {} -> {} ms, {}; p99 {} -> {} ms, {}\n\
-         \x20 data segments a turn: {without:.2} -> {with:.2} ({:+.0} %)\n",
+         \x20 data segments a turn: {without:.2} -> {with:.2} ({:+.0} %){processor}\n",
         figures.stalled_ms.value,
         figures.stalled_ms.low,
         figures.stalled_ms.high,
@@ -324,6 +333,8 @@ fn row(remedy: &Remedy, tried: Option<&Tried>) -> RemedyRow {
                 p99_ratio: figures.p99.into(),
                 segments_per_turn_with: figures.segments[0],
                 segments_per_turn_without: figures.segments[1],
+                processor_us_per_turn_with: figures.processor_us.map(|[with, _]| with),
+                processor_us_per_turn_without: figures.processor_us.map(|[_, without]| without),
                 turns_with: figures.turns[0],
                 turns_without: figures.turns[1],
                 p50_ms_with: figures.ms[0][0],
@@ -392,6 +403,9 @@ struct FiguresRow {
     p99_ratio: Interval,
     segments_per_turn_with: f64,
     segments_per_turn_without: f64,
+    /// Null where halves were tried: their processes may be the same.
+    processor_us_per_turn_with: Option<f64>,
+    processor_us_per_turn_without: Option<f64>,
     turns_with: usize,
     turns_without: usize,
     p50_ms_with: f64,
