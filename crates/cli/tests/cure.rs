@@ -84,7 +84,7 @@ fn a_stall_is_cured_on_the_running_server_and_put_back() {
     }
     let service = Service::start();
     let port = service.port.to_string();
-    let dry = service.tinygram("cure", &[&port, "--look", "1s", "--dry-run"]);
+    let dry = service.tinygram("cure", &[&port, "--look", "2s", "--dry-run"]);
     assert_eq!(dry.status.code(), Some(0), "{}", said(&dry));
     let text = said(&dry);
     assert!(
@@ -105,9 +105,14 @@ fn a_stall_is_cured_on_the_running_server_and_put_back() {
     assert!(expected >= 2 && expected == offered, "{text}");
     assert!(!service.server.nodelay().unwrap());
 
-    let cured = service.tinygram("cure", &[&port, "--look", "1s"]);
+    let cured = service.tinygram("cure", &[&port, "--look", "2s"]);
     assert_eq!(cured.status.code(), Some(0), "{}", said(&cured));
     assert!(said(&cured).contains("Kept"), "{}", said(&cured));
+    // It is told before the trial, and compared after it.
+    let text = said(&cured);
+    assert!(text.contains("cure: expected: p50 4"), "{text}");
+    assert!(text.contains("expected with it: p50"), "{text}");
+    assert!(text.contains("processor time of its processes"), "{text}");
     assert!(service.server.nodelay().unwrap());
 
     let undone = service.tinygram("set", &["--undo"]);

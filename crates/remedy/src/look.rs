@@ -66,7 +66,7 @@ pub fn look(
     live: &mut Live,
     targets: &[Target],
     length: Duration,
-    is_over: impl Fn() -> bool,
+    mut is_over: impl FnMut() -> bool,
 ) -> Look {
     let begun = Instant::now();
     // What the source has kept since it was opened belongs to no time that is known.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tinygram_host::clock::tick;
 use tinygram_host::hand::SocketOption;
 use tinygram_host::recorder::{Did, Step};
-use tinygram_whatif::conversation::of_both_ends;
+use tinygram_whatif::conversation::{Conversation, of_both_ends};
 use tinygram_whatif::guess::Guess;
 use tinygram_whatif::prediction::{Service, Subject};
 use tinygram_whatif::rules::Rules;
@@ -13,20 +13,32 @@ use tinygram_whatif::seen::{End, Read, Sent, Unwrapper, Write};
 
 use super::{Connection, Recorded, Recording};
 
+/// What to make conversations of.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The seed of all that is drawn.
+    pub seed: u64,
+    /// Which ends a change is for.
+    pub is_meant: &'a dyn Fn(&Recording) -> bool,
+    /// At which ends turns are measured, as a trial does; if `None`, answers are. A connection without such an end is left
+    /// out.
+    pub is_measured: Option<&'a dyn Fn(&Recording) -> bool>,
+}
+
 impl Recorded {
     /// Returns the conversations that were seen whole enough to be played again: one service if both ends of them were
-    /// seen, else one for each guess about the ends that were not. `is_meant` says which ends a change is for.
+    /// seen, else one for each guess about the ends that were not.
     #[must_use]
-    pub fn services(&self, seed: u64, is_meant: &dyn Fn(&Recording) -> bool) -> Vec<Service> {
+    pub fn services(&self, wanted: Wanted<'_>) -> Vec<Service> {
         let of = |subjects: Vec<Subject>| Service {
             subjects,
             tick_ns: nanoseconds(tick()),
-            seed,
+            seed: wanted.seed,
         };
         let connections = self.connections.iter();
         let both: Vec<Subject> = connections
             .clone()
-            .filter_map(|one| self.both_ends(one, is_meant))
+            .filter_map(|one| self.both_ends(one, wanted))
             .collect();
         if !both.is_empty() {
             return vec![of(both)];
@@ -37,17 +49,13 @@ impl Recorded {
         let guessed = Guess::all(min_rtt_ns).into_iter().map(|guess| {
             let subjects = connections.clone();
             of(subjects
-                .filter_map(|one| self.one_end(one, guess, is_meant))
+                .filter_map(|one| self.one_end(one, guess, wanted))
                 .collect())
         });
         guessed.collect()
     }
 
-    fn both_ends(
-        &self,
-        connection: &Connection,
-        is_meant: &dyn Fn(&Recording) -> bool,
-    ) -> Option<Subject> {
+    fn both_ends(&self, connection: &Connection, wanted: Wanted<'_>) -> Option<Subject> {
         let [Some(asker), Some(answerer)] = &connection.ends else {
             return None;
         };
@@ -60,10 +68,11 @@ impl Recorded {
         ];
         let is_whole = first.iter().all(|step| step.data_segs_out <= 1);
         let ends = [asker, answerer];
+        let conversation = of_both_ends([&seen[0], &seen[1]], mss(first[0]), is_whole)?;
         Some(Subject {
-            conversation: of_both_ends([&seen[0], &seen[1]], mss(first[0]), is_whole)?,
+            conversation: wanted.measured(conversation, ends.map(Some))?,
             rules: ends.map(|end| self.rules(end)),
-            meant: ends.map(is_meant),
+            meant: ends.map(wanted.is_meant),
             netns: ends.map(|end| end.socket.netns),
         })
     }
@@ -72,7 +81,7 @@ impl Recorded {
         &self,
         connection: &Connection,
         guess: Guess,
-        is_meant: &dyn Fn(&Recording) -> bool,
+        wanted: Wanted<'_>,
     ) -> Option<Subject> {
         let place = connection.ends.iter().position(Option::is_some)?;
         let here = connection.ends[place].as_ref()?;
@@ -80,15 +89,16 @@ impl Recorded {
         let seen = end(&here.steps, first.written, first.copied);
         let other = guess.other_end(&seen);
         let (mut ends, mut rules) = ([&seen, &other], [self.rules(here), guess.rules()]);
-        let (mut meant, mut netns) = ([is_meant(here), false], [here.socket.netns, 0]);
+        let (mut meant, mut netns) = ([(wanted.is_meant)(here), false], [here.socket.netns, 0]);
         if place == 1 {
             ends.reverse();
             rules.reverse();
             meant.reverse();
             netns.reverse();
         }
+        let conversation = of_both_ends(ends, mss(first), first.data_segs_out <= 1)?;
         Some(Subject {
-            conversation: of_both_ends(ends, mss(first), first.data_segs_out <= 1)?,
+            conversation: wanted.measured(conversation, connection.recorded())?,
             rules,
             meant,
             netns,
@@ -113,7 +123,26 @@ impl Recorded {
     }
 }
 
+impl Wanted<'_> {
+    /// Returns the conversation with the turns that are wanted; `None` if they are those of an end that was not seen.
+    fn measured(
+        &self,
+        conversation: Conversation,
+        ends: [Option<&Recording>; 2],
+    ) -> Option<Conversation> {
+        let Some(is_measured) = self.is_measured else {
+            return Some(conversation);
+        };
+        let end = ends.iter().position(|end| end.is_some_and(is_measured))?;
+        Some(conversation.measured_at(end))
+    }
+}
+
 impl Connection {
+    fn recorded(&self) -> [Option<&Recording>; 2] {
+        [self.ends[0].as_ref(), self.ends[1].as_ref()]
+    }
+
     /// Returns the shortest round-trip time that the kernel has measured, in nanoseconds.
     fn min_rtt_ns(&self) -> Option<u64> {
         let steps = self.ends.iter().flatten().flat_map(|end| &end.steps);

@@ -4,6 +4,8 @@
 mod assemble;
 pub mod recording;
 
+pub use assemble::Wanted;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 

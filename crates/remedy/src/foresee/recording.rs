@@ -17,43 +17,92 @@ use super::{Connection, Recorded, Recording};
 pub struct Ask<'a> {
     /// Whose connections.
     pub scope: &'a Scope,
-    /// For how long.
-    pub length: Duration,
     /// The other ends are left out, as if they were on other hosts.
     pub one_end: bool,
     /// What decides which connections are chosen, if there are too many.
     pub seed: u64,
+    /// How many sockets are recorded at most.
+    pub sockets: usize,
+    /// How many steps of each at most.
+    pub steps: u32,
 }
 
-/// Records connections until `ask` is fulfilled or `is_over`.
+/// A recording that goes on.
+pub struct Session<'a> {
+    ask: Ask<'a>,
+    begun: Instant,
+    gathering: Gathering,
+    steps: BTreeMap<u64, Vec<Step>>,
+    next_look: Instant,
+}
+
+/// Records connections for `length`, or until it `is_over`.
 ///
 /// # Errors
 ///
 /// Returns what the kernel refuses.
-#[expect(clippy::disallowed_methods, reason = "how long to look is real time")]
 pub fn record(
     hand: &mut Hand,
     recorder: &mut Recorder,
     ask: Ask<'_>,
+    length: Duration,
     is_over: impl Fn() -> bool,
 ) -> io::Result<Recorded> {
-    let begun = Instant::now();
-    let mut gathering = Gathering::default();
-    let mut steps: BTreeMap<u64, Vec<Step>> = BTreeMap::new();
-    let mut looked = None::<Instant>;
-    while begun.elapsed() < ask.length && !is_over() {
-        if looked.is_none_or(|looked| looked.elapsed() >= AGAIN) {
-            gathering.look(hand, recorder, ask)?;
-            looked = Some(Instant::now());
-        }
-        recorder.poll(BREATH, |step| {
-            steps.entry(step.cookie).or_default().push(step);
-        });
+    let mut session = Session::begin(ask);
+    while session.begun.elapsed() < length && !is_over() {
+        session.step(hand, recorder, BREATH)?;
     }
-    let mut recorded = gathering.recorded(steps);
-    recorded.lost = recorder.lost();
-    recorded.seconds = begun.elapsed().as_secs_f64();
-    Ok(recorded)
+    Ok(session.end(recorder))
+}
+
+impl<'a> Session<'a> {
+    /// Begins to record; the first step chooses connections.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "how long to look is real time")]
+    pub fn begin(ask: Ask<'a>) -> Self {
+        let begun = Instant::now();
+        Self {
+            ask,
+            begun,
+            gathering: Gathering::default(),
+            steps: BTreeMap::new(),
+            next_look: begun,
+        }
+    }
+
+    /// Takes in what happened since the last step, and looks for new connections now and then. If nothing happened yet, waits
+    /// for at most `patience`.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the kernel refuses.
+    #[expect(clippy::disallowed_methods, reason = "how long to look is real time")]
+    pub fn step(
+        &mut self,
+        hand: &mut Hand,
+        recorder: &mut Recorder,
+        patience: Duration,
+    ) -> io::Result<()> {
+        let now = Instant::now();
+        if now >= self.next_look {
+            self.gathering.look(hand, recorder, self.ask)?;
+            self.next_look = Instant::now() + AGAIN.max(now.elapsed() * LEAST_PAUSE);
+        }
+        recorder.poll(patience, |step| {
+            self.steps.entry(step.cookie).or_default().push(step);
+        });
+        Ok(())
+    }
+
+    /// Returns what was recorded.
+    #[must_use]
+    pub fn end(self, recorder: &Recorder) -> Recorded {
+        Recorded {
+            lost: recorder.lost(),
+            seconds: self.begun.elapsed().as_secs_f64(),
+            ..self.gathering.recorded(self.steps)
+        }
+    }
 }
 
 /// The sockets that were found so far.
@@ -97,13 +146,13 @@ impl Gathering {
             let opposite = others.get(&(socket.remote, socket.local));
             let peer = opposite.filter(|_| !ask.one_end);
             if self.chosen.contains(&socket.cookie)
-                || !self.has_room(socket.cookie, ask.seed, meant.len())
+                || !self.has_room(socket.cookie, ask, meant.len())
             {
                 continue;
             }
-            self.choose(recorder, socket, true)?;
+            self.choose(recorder, socket, ask, true)?;
             if let Some(peer) = peer.filter(|peer| !self.chosen.contains(&peer.cookie)) {
-                self.choose(recorder, peer, meant.contains_key(&peer.cookie))?;
+                self.choose(recorder, peer, ask, meant.contains_key(&peer.cookie))?;
             }
         }
         Ok(())
@@ -134,19 +183,20 @@ impl Gathering {
         Ok(all)
     }
 
-    fn has_room(&self, cookie: u64, seed: u64, of: usize) -> bool {
-        let room = MOST_SOCKETS.saturating_sub(self.chosen.len());
+    fn has_room(&self, cookie: u64, ask: Ask<'_>, of: usize) -> bool {
+        let room = ask.sockets.saturating_sub(self.chosen.len());
         // Of many at once a share that leaves room for those to come.
-        room > 0 && (of <= room || mixed(cookie ^ seed) % of as u64 <= room as u64 / 2)
+        room > 0 && (of <= room || mixed(cookie ^ ask.seed) % of as u64 <= room as u64 / 2)
     }
 
     fn choose(
         &mut self,
         recorder: &mut Recorder,
         socket: &Socket,
+        ask: Ask<'_>,
         is_meant: bool,
     ) -> io::Result<()> {
-        recorder.record(socket.cookie, MOST_STEPS)?;
+        recorder.record(socket.cookie, ask.steps)?;
         self.chosen.insert(socket.cookie);
         self.sockets
             .insert(socket.cookie, (socket.clone(), is_meant));
@@ -213,10 +263,8 @@ fn mixed(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// How many sockets are recorded at most.
-const MOST_SOCKETS: usize = 128;
-/// How many steps of each: 64 octets each, so 64 MiB in all.
-const MOST_STEPS: u32 = 8192;
 const BREATH: Duration = Duration::from_millis(20);
 /// How often new connections are looked for.
 const AGAIN: Duration = Duration::from_millis(500);
+/// Looking for them takes a hundredth of a processor at most.
+const LEAST_PAUSE: u32 = 100;

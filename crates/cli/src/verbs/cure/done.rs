@@ -6,10 +6,13 @@ use std::time::{Duration, Instant};
 use tinygram_host::follow::Rules;
 use tinygram_host::hand::{Hand, Socket};
 use tinygram_host::meter::Meter;
+use tinygram_host::recorder::Recorder;
 use tinygram_host::scope::Scope;
 use tinygram_host::target::Target;
 use tinygram_remedy::apply::{self, ApplyError, Why};
 use tinygram_remedy::follow::Follower;
+use tinygram_remedy::foresee::Recorded;
+use tinygram_remedy::foresee::recording::Session;
 use tinygram_remedy::journal::Journal;
 use tinygram_remedy::look::{Look, look};
 use tinygram_remedy::proof::{self, Verdict};
@@ -35,9 +38,12 @@ pub(super) struct Cured {
     /// How many sockets the targets have.
     pub(super) sockets: usize,
     pub(super) is_dry: bool,
-    /// What is expected of each remedy, if nothing is to be changed.
+    /// What is expected of each remedy; nothing of one that is not tried, unless nothing is to be changed.
     pub(super) expected: Vec<Option<Expected>>,
 }
+
+/// Every remedy with its trial, if there was one; and what was expected of each.
+type Outcomes = (Vec<(Remedy, Option<Tried>)>, Vec<Option<Expected>>);
 
 impl Cured {
     pub(super) fn outcome(&self) -> Done {
@@ -102,7 +108,7 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
         plan.look,
         counted(meant as u64, "connection")
     ));
-    let mut look = look(&mut live, &scope.targets, plan.look, stop::is_asked);
+    let (mut look, recorded) = look_and_record(plan, &mut live, hand, &scope)?;
     let since = scope.find(hand).map_err(walking)?;
     let meant_sockets = found.sockets.iter().chain(&since.sockets);
     look.claim(meant_sockets.map(|owned| &owned.socket));
@@ -129,7 +135,10 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
         }
     }
     if plan.is_dry {
-        cured.expected = expected::of(plan, hand, &scope, &remedies)?;
+        let expected = remedies
+            .iter()
+            .map(|remedy| expected::of(&recorded, plan.seed, remedy));
+        cured.expected = expected.collect();
     }
     if plan.is_dry || stop::is_asked() || remedies.is_empty() {
         cured.remedies = remedies.into_iter().map(|remedy| (remedy, None)).collect();
@@ -151,8 +160,29 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
         (remedy, split)
     });
     let remedies = remedies.collect();
-    cured.remedies = try_all(plan, &mut bench, remedies, period(&cured.look))?;
+    let period = period(&cured.look);
+    (cured.remedies, cured.expected) = try_all(plan, &mut bench, remedies, &recorded, period)?;
     Ok(cured)
+}
+
+/// Looks what stalls, and records meanwhile what programs do, so that it can be played again.
+fn look_and_record(
+    plan: &Plan,
+    live: &mut Live,
+    hand: &mut Hand,
+    scope: &Scope,
+) -> Result<(Look, Recorded), Failure> {
+    let mut recorder = Recorder::open().map_err(|lacking| hand::refused(&lacking))?;
+    let mut session = Session::begin(expected::ask(plan, scope));
+    let mut refused = None;
+    let look = look(live, &scope.targets, plan.look, || {
+        refused = session.step(hand, &mut recorder, Duration::ZERO).err();
+        refused.is_some() || stop::is_asked()
+    });
+    match refused {
+        Some(error) => Err(walking(error)),
+        None => Ok((look, session.end(&recorder))),
+    }
 }
 
 /// Tries the remedies in their order until one is kept. After one that leaves a remainder those that leave none are tried,
@@ -161,9 +191,11 @@ fn try_all(
     plan: &Plan,
     bench: &mut Bench<'_>,
     remedies: Vec<(Remedy, Split)>,
+    recorded: &Recorded,
     period: Duration,
-) -> Result<Vec<(Remedy, Option<Tried>)>, Failure> {
+) -> Result<Outcomes, Failure> {
     let mut all: Vec<(Remedy, Option<Tried>)> = Vec::new();
+    let mut all_expected = Vec::new();
     let mut best: Option<usize> = None;
     let mut was_stopped = false;
     for (remedy, split) in remedies {
@@ -171,9 +203,16 @@ fn try_all(
         let is_not_asked = remedy.takes_descriptors() && !plan.uncorks;
         if was_stopped || is_enough || is_not_asked || remedy.others > 0 {
             all.push((remedy, None));
+            all_expected.push(None);
             continue;
         }
+        let expected = expected::of(recorded, plan.seed, &remedy);
         remark(&beginning(&remedy, split, period));
+        remark(&format!(
+            "tinygram cure: {}",
+            expected::told(expected.as_ref())
+        ));
+        all_expected.push(expected);
         if let Some(best) = best {
             // Each is compared with nothing.
             put_back(bench, all[best].1.as_mut())?;
@@ -202,7 +241,7 @@ fn try_all(
             Some(old) => Some(better(bench, &mut all, old, new)?),
         };
     }
-    Ok(all)
+    Ok((all, all_expected))
 }
 
 /// Says what is tried next, and for how long at most.

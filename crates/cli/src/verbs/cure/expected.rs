@@ -1,14 +1,14 @@
-//! What each remedy is expected to bring and to cost, as `whatif` says it.
+//! What each remedy is expected to bring and to cost, as `whatif` says it, and whether it did. Turns are those that the
+//! trial measures.
 
 use std::slice;
 
 use serde::Serialize;
 use tinygram_host::clock::tick;
-use tinygram_host::hand::Hand;
-use tinygram_host::recorder::Recorder;
 use tinygram_host::scope::Scope;
-use tinygram_remedy::foresee::Recorded;
-use tinygram_remedy::foresee::recording::{Ask, record};
+use tinygram_remedy::foresee::recording::Ask;
+use tinygram_remedy::foresee::{Recorded, Wanted};
+use tinygram_remedy::proof::statistics;
 use tinygram_remedy::remedy::Remedy;
 use tinygram_whatif::change::Change;
 use tinygram_whatif::forecast::{Forecast, forecast};
@@ -17,10 +17,6 @@ use tinygram_whatif::prediction::{Estimate, Figures};
 
 use super::plan::Plan;
 use crate::amount::three;
-use crate::exit::Failure;
-use crate::hand::{self, walking};
-use crate::stop;
-use crate::terminal::remark;
 
 /// The figures without a remedy and with it.
 pub(super) struct Expected {
@@ -28,39 +24,26 @@ pub(super) struct Expected {
     with: Figures,
 }
 
-/// Records the connections for as long as was looked, and returns what is expected of each remedy; nothing where it cannot
-/// be told.
-pub(super) fn of(
-    plan: &Plan,
-    hand: &mut Hand,
-    scope: &Scope,
-    remedies: &[Remedy],
-) -> Result<Vec<Option<Expected>>, Failure> {
-    if remedies.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut recorder = Recorder::open().map_err(|lacking| hand::refused(&lacking))?;
-    remark(&format!(
-        "tinygram cure: recording for {:?}, to play it again with each remedy",
-        plan.look
-    ));
-    let ask = Ask {
+/// Returns what is recorded while it is looked.
+pub(super) fn ask<'a>(plan: &Plan, scope: &'a Scope) -> Ask<'a> {
+    Ask {
         scope,
-        length: plan.look,
         one_end: false,
         seed: plan.seed,
-    };
-    let recorded = record(hand, &mut recorder, ask, stop::is_asked).map_err(walking)?;
-    let expected = remedies.iter();
-    Ok(expected
-        .map(|remedy| foreseen(&recorded, plan.seed, remedy))
-        .collect())
+        sockets: MOST_SOCKETS,
+        steps: MOST_STEPS,
+    }
 }
 
-fn foreseen(recorded: &Recorded, seed: u64, remedy: &Remedy) -> Option<Expected> {
+/// Plays what was recorded again with a remedy; `None` where it cannot be told.
+pub(super) fn of(recorded: &Recorded, seed: u64, remedy: &Remedy) -> Option<Expected> {
     let setting = remedy.means.to_string().replace(' ', "");
     let change = Change::parse(&setting, tick()).ok()?;
-    let services = recorded.services(seed, &|end| remedy.is_for(&end.socket));
+    let services = recorded.services(Wanted {
+        seed,
+        is_meant: &|end| remedy.is_for(&end.socket),
+        is_measured: Some(&|end| remedy.stalls(&end.socket)),
+    });
     let asked = Asked {
         changes: slice::from_ref(&change),
         by_target: true,
@@ -82,11 +65,7 @@ pub(super) fn told(expected: Option<&Expected>) -> String {
     let becomes = |name: &str, unit: &str, one: Option<Estimate>, other: Option<Estimate>| {
         one.zip(other).map_or_else(
             || format!("{name} cannot tell"),
-            |(one, other)| {
-                let [one, value, low, high] =
-                    [one.value, other.value, other.low, other.high].map(three);
-                format!("{name} {one} -> {value}{unit} [{low}, {high}]")
-            },
+            |(one, other)| format!("{name} {} -> {}", three(one.value), interval(other, unit)),
         )
     };
     let figures = [
@@ -96,6 +75,75 @@ pub(super) fn told(expected: Option<&Expected>) -> String {
         becomes("packets a turn", "", without.packets, with.packets),
     ];
     format!("expected: {}", figures.join("; "))
+}
+
+/// Says in a line what a trial measured of what was expected.
+pub(super) fn compared(expected: Option<&Expected>, measured: &statistics::Figures) -> String {
+    let Some(expected) = expected else {
+        return "what it would do could not be told before".to_owned();
+    };
+    let figures = expected
+        .held(measured)
+        .map(|(name, unit, held)| match held {
+            None => format!("{name} could not be told"),
+            Some((estimate, is, true)) => {
+                format!("{name} {} and is {}", interval(estimate, unit), three(is))
+            }
+            Some((estimate, is, false)) => {
+                let is = three(is);
+                format!("{name} {} and is not: {is}", interval(estimate, unit))
+            }
+        });
+    format!("expected with it: {}", figures.join("; "))
+}
+
+/// A figure that was expected, what was measured, and whether that lies in the interval.
+type Held = Option<(Estimate, f64, bool)>;
+
+impl Expected {
+    /// Returns what became of each figure, with its name and unit.
+    fn held(&self, measured: &statistics::Figures) -> [(&'static str, &'static str, Held); 3] {
+        let [p50_ms, p99_ms] = measured.ms[0];
+        let of = |estimate: Option<Estimate>, is: f64| {
+            let estimate = estimate.filter(|_| is.is_finite())?;
+            Some((estimate, is, (estimate.low..=estimate.high).contains(&is)))
+        };
+        [
+            ("p50", " ms", of(self.with.p50_ms, p50_ms)),
+            ("p99", " ms", of(self.with.p99_ms, p99_ms)),
+            (
+                "segments a turn",
+                "",
+                of(self.with.segments, measured.segments[0]),
+            ),
+        ]
+    }
+}
+
+fn interval(estimate: Estimate, unit: &str) -> String {
+    let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(three);
+    format!("{value}{unit} [{low}, {high}]")
+}
+
+/// Whether a figure lies in the interval that was expected; null where nothing was expected of it.
+#[derive(Serialize)]
+pub(super) struct HeldRow {
+    p50_ms: Option<bool>,
+    p99_ms: Option<bool>,
+    segments_per_turn: Option<bool>,
+}
+
+impl HeldRow {
+    pub(super) fn of(expected: &Expected, measured: &statistics::Figures) -> Self {
+        let [p50_ms, p99_ms, segments_per_turn] = expected
+            .held(measured)
+            .map(|(_, _, held)| held.map(|(_, _, is)| is));
+        Self {
+            p50_ms,
+            p99_ms,
+            segments_per_turn,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -133,3 +181,7 @@ impl From<&Expected> for ExpectedRow {
         }
     }
 }
+
+/// How many sockets are recorded, and how many steps of each: playing them again for each remedy takes a second or two.
+const MOST_SOCKETS: usize = 32;
+const MOST_STEPS: u32 = 2048;

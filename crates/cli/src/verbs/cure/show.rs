@@ -14,7 +14,7 @@ use tinygram_remedy::trial::Tried;
 use tinygram_report::{Document, json};
 
 use super::done::Cured;
-use super::expected::{self, ExpectedRow};
+use super::expected::{self, Expected, ExpectedRow, HeldRow};
 use super::plan::Plan;
 use crate::amount::{counted, three};
 use crate::exit::Failure;
@@ -40,7 +40,10 @@ fn text(plan: &Plan, cured: &Cured) -> String {
                     let _ = writeln!(text, "    {}", expected::told(expected.as_ref()));
                 }
             }
-            Some(tried) => text += &told(plan, remedy, tried),
+            Some(tried) => {
+                let expected = cured.expected.get(index).and_then(Option::as_ref);
+                text += &told(plan, remedy, expected, tried);
+            }
         }
     }
     if plan.is_dry && !cured.remedies.is_empty() {
@@ -145,7 +148,7 @@ fn shares(setting: KnobSetting, places: &[KnobPlace], others: usize) -> String {
 }
 
 /// Says what a trial showed.
-fn told(plan: &Plan, remedy: &Remedy, tried: &Tried) -> String {
+fn told(plan: &Plan, remedy: &Remedy, expected: Option<&Expected>, tried: &Tried) -> String {
     let mut text = format!(
         "{} on {}, {} periods of {:.1} s{}:\n",
         remedy.means,
@@ -162,6 +165,7 @@ fn told(plan: &Plan, remedy: &Remedy, tried: &Tried) -> String {
     );
     if let Some(figures) = &tried.figures {
         text += &in_figures(figures);
+        let _ = writeln!(text, "  {}", expected::compared(expected, figures));
     }
     if tried.gave_way > 0 {
         let _ = writeln!(
@@ -279,25 +283,25 @@ fn document(plan: &Plan, cured: &Cured) -> String {
                 .remedies
                 .iter()
                 .enumerate()
-                .map(|(index, (remedy, tried))| RemedyRow {
-                    expected: cured
-                        .expected
-                        .get(index)
-                        .and_then(Option::as_ref)
-                        .map(ExpectedRow::from),
-                    ..row(remedy, tried.as_ref())
+                .map(|(index, (remedy, tried))| {
+                    let expected = cured.expected.get(index).and_then(Option::as_ref);
+                    row(remedy, expected, tried.as_ref())
                 })
                 .collect(),
         },
     })
 }
 
-fn row(remedy: &Remedy, tried: Option<&Tried>) -> RemedyRow {
+fn row(remedy: &Remedy, expected: Option<&Expected>, tried: Option<&Tried>) -> RemedyRow {
+    let figures = tried.and_then(|tried| tried.figures.as_ref());
     RemedyRow {
         setting: remedy.means.to_string(),
         other_connections: remedy.others,
         sockets: remedy.sockets.iter().map(ToString::to_string).collect(),
-        expected: None,
+        expected: expected.map(ExpectedRow::from),
+        held: expected
+            .zip(figures)
+            .map(|(expected, figures)| HeldRow::of(expected, figures)),
         trial: tried.map(|tried| TrialRow {
             verdict: match tried.verdict {
                 _ if tried.was_stopped => "stopped",
@@ -373,8 +377,10 @@ struct RemedyRow {
     setting: String,
     other_connections: usize,
     sockets: Vec<String>,
-    /// With `--dry-run`; null where it cannot be told.
+    /// Null where it cannot be told, and where it was not to be tried.
     expected: Option<ExpectedRow>,
+    /// Whether what was measured lies in the intervals.
+    held: Option<HeldRow>,
     trial: Option<TrialRow>,
 }
 

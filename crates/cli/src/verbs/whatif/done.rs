@@ -6,6 +6,7 @@ use std::path::Path;
 use tinygram_host::recorder::Recorder;
 use tinygram_host::scope::Scope;
 use tinygram_host::target::Target;
+use tinygram_remedy::foresee::Wanted;
 use tinygram_remedy::foresee::recording::{Ask, record};
 use tinygram_whatif::capture;
 use tinygram_whatif::forecast::{Forecast, forecast};
@@ -57,13 +58,19 @@ fn live(plan: &Plan, targets: &[Target]) -> Result<Foreseen, Failure> {
     remark(&format!("tinygram whatif: recording for {:?}", plan.look));
     let ask = Ask {
         scope: &scope,
-        length: plan.look,
         one_end: plan.one_end,
         seed: plan.seed,
+        sockets: MOST_SOCKETS,
+        steps: MOST_STEPS,
     };
-    let recorded = record(&mut hand, &mut recorder, ask, stop::is_asked).map_err(walking)?;
+    let recorded = record(&mut hand, &mut recorder, ask, plan.look, stop::is_asked);
+    let recorded = recorded.map_err(walking)?;
     drop(recorder);
-    let services = recorded.services(plan.seed, &|end| end.is_meant);
+    let services = recorded.services(Wanted {
+        seed: plan.seed,
+        is_meant: &|end| end.is_meant,
+        is_measured: None,
+    });
     Ok(Foreseen {
         found: recorded.found,
         recorded: recorded.connections.len(),
@@ -102,3 +109,8 @@ fn play(plan: &Plan, services: &[Service]) -> Option<Forecast> {
     };
     forecast(services, asked)
 }
+
+/// How many sockets are recorded.
+const MOST_SOCKETS: usize = 128;
+/// How many steps of each: 64 octets each, so 64 MiB in all.
+const MOST_STEPS: u32 = 8192;
