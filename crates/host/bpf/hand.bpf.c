@@ -210,6 +210,8 @@ struct bpf_sockopt {
 	s32 result;
 };
 
+enum { LEAST_PAGE = 4096 };  /* the kernel copies a page of a value at most */
+
 /* A program sets an option. This only takes a note of it. */
 SEC("cgroup/setsockopt")
 int notice(struct bpf_sockopt *ctx)
@@ -217,8 +219,10 @@ int notice(struct bpf_sockopt *ctx)
 	u32 bit = ctx->level == IPPROTO_TCP ? bit_of(ctx->option) : 0;
 	u32 zero = 0, *bits, *own = bpf_map_lookup_elem(&walker, &zero);
 
-	/* The kernel takes the program's own value, however long it is. */
-	ctx->length = 0;
+	/* A value that the kernel did not copy as a whole is taken from the program. Any other may have been changed by
+	 * somebody else's hook (`tinygram run --cgroup`), whose word counts. */
+	if (ctx->length > LEAST_PAGE)
+		ctx->length = 0;
 	if (!bit || (own && *own == (u32)(bpf_get_current_pid_tgid() >> 32)))
 		return 1;
 	bits = bpf_sk_storage_get(&set_by_program, ctx->sk, 0, STORAGE_CREATE);
