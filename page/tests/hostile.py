@@ -106,52 +106,80 @@ def page_takes_hostile_names_as_names(it):
     return f"{len(HOSTILE)} names"
 
 
+class Ears:
+    """A server that hears what leaves a browser."""
+
+    def __init__(self):
+        self.heard = heard = []
+
+        class Ear(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                heard.append(self.path)
+                self.send_response(204)
+                self.end_headers()
+
+            do_POST = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ear)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def hear(self, wanted, seconds=30):
+        """Waits until these ways were heard of, on a busy machine for a while; returns all that were."""
+        end = time.monotonic() + seconds
+        while not wanted <= set(self.heard) and time.monotonic() < end:
+            time.sleep(0.1)
+        return sorted(set(self.heard))
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+# What a page without a policy sends in every browser.
+SENT = {"/fetch", "/image", "/script", "/worker", "/beacon"}
+
+
+def ways_out(url):
+    """A script that tries to reach a server in every way that a page has."""
+    return f"""
+(async () => {{
+  const url = {json.dumps(url)};
+  fetch(url + "/fetch", {{ mode: "no-cors" }}).catch(() => 0);
+  try {{ navigator.sendBeacon(url + "/beacon", "x"); }} catch {{}}
+  try {{ new WebSocket(url.replace("http", "ws") + "/socket"); }} catch {{}}
+  try {{ new EventSource(url + "/events"); }} catch {{}}
+  const image = new Image();
+  image.src = url + "/image";
+  for (const [tag, of] of [["script", "src"], ["iframe", "src"], ["video", "src"], ["object", "data"], ["embed", "src"]]) {{
+    const made = document.createElement(tag);
+    made[of] = `${{url}}/${{tag}}`;
+    document.body.append(made);
+  }}
+  const link = document.createElement("link");
+  link.rel = "stylesheet";
+  link.href = url + "/style";
+  document.head.append(link);
+  const form = document.createElement("form");
+  form.action = url + "/form";
+  form.method = "post";
+  form.target = "_blank";
+  document.body.append(form);
+  // Later, because Firefox ends the script of a driver whose form it blocks.
+  setTimeout(() => form.submit(), 300);
+  const source = `fetch("${{url}}/worker", {{ mode: "no-cors" }}).catch(() => 0)`;
+  new Worker(URL.createObjectURL(new Blob([source], {{ type: "text/javascript" }})));
+  return true;
+}})()"""
+
+
 def page_cannot_send(it):
     """Each way out is tried from inside the page and from its worker; a server would hear of it."""
-    heard = []
-
-    class Ear(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            heard.append(self.path)
-            self.send_response(204)
-            self.end_headers()
-
-        do_POST = do_GET
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ear)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}"
-    ways = f"""
-    (async () => {{
-      const url = {json.dumps(url)};
-      await fetch(url + "/fetch", {{ mode: "no-cors" }}).catch(() => 0);
-      try {{ navigator.sendBeacon(url + "/beacon", "x"); }} catch {{}}
-      try {{ new WebSocket(url.replace("http", "ws") + "/socket"); }} catch {{}}
-      try {{ new EventSource(url + "/events"); }} catch {{}}
-      const image = new Image();
-      image.src = url + "/image";
-      for (const [tag, of] of [["script", "src"], ["iframe", "src"], ["video", "src"], ["object", "data"], ["embed", "src"]]) {{
-        const made = document.createElement(tag);
-        made[of] = `${{url}}/${{tag}}`;
-        document.body.append(made);
-      }}
-      const link = document.createElement("link");
-      link.rel = "stylesheet";
-      link.href = url + "/style";
-      document.head.append(link);
-      const form = document.createElement("form");
-      form.action = url + "/form";
-      form.method = "post";
-      form.target = "_blank";
-      document.body.append(form);
-      form.submit();
-      const source = `fetch("${{url}}/worker", {{ mode: "no-cors" }}).catch(() => 0)`;
-      new Worker(URL.createObjectURL(new Blob([source], {{ type: "text/javascript" }})));
-      await new Promise((done) => setTimeout(done, 1000));
-    }})()"""
+    ears = Ears()
+    ways = ways_out(ears.url)
     it.tab.watch_all(False)
     # That the ways are ways is shown by a page without a policy.
     bare = it.folder / "bare.html"
@@ -159,16 +187,13 @@ def page_cannot_send(it):
     it.tab.browser.ask("Page.navigate", url=bare.as_uri())
     it.tab.until("document.readyState === 'complete'")
     it.tab.browser.evaluate(ways)
-    wanted = {"/fetch", "/image", "/script", "/worker", "/beacon"}
-    end = time.monotonic() + 30  # on a busy machine
-    while not wanted <= set(heard) and time.monotonic() < end:
-        time.sleep(0.1)
-    open_ways = sorted(set(heard))
-    assert wanted <= set(open_ways), open_ways
-    heard.clear()
+    open_ways = ears.hear(SENT)
+    assert SENT <= set(open_ways), open_ways
+    ears.heard.clear()
     it.tab.open()
-    it.tab.browser.evaluate(ways)
+    assert it.tab.browser.evaluate(ways) is True
+    time.sleep(1)
     it.tab.watch_all(True)
-    server.shutdown()
-    assert heard == [], heard
+    ears.close()
+    assert ears.heard == [], ears.heard
     return f"{len(open_ways)} ways out, all shut"

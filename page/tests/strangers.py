@@ -1,6 +1,7 @@
 """Other browsers than Chromium: Firefox by Marionette, the protocol that geckodriver speaks to it, and WebKitGTK by its
 WebDriver. Only what the tests need."""
 
+import base64
 import json
 import os
 import pathlib
@@ -11,6 +12,10 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+
+from browser import DROP
+from hostile import HOSTILE, SENT, Ears, ways_out
+from ways import CORPUS, captures, linked, same
 
 PATIENCE = 120
 # How an element is named in WebDriver's JSON.
@@ -221,9 +226,60 @@ def judges_and_plays(it, kind):
         browser.close()
 
 
+def judges_every_capture(it, kind):
+    """JSON as it is saved, of every capture and of hostile names, and no way out."""
+    reason = kind.absent()
+    if reason:
+        return f"skipped: {reason}"
+    browser = kind()
+    try:
+        opened = it.page.resolve().as_uri()
+        browser.open(opened)
+        browser.evaluate("document.querySelector('#files').hidden = false")
+        chosen = captures()
+        for name, path in chosen:
+            browser.choose("#files", path.resolve())
+            reported(browser)
+            linked(it.folder, path, name)
+            same(browser.evaluate(SAVED).encode(), it.command_line.diagnose([name], "--json")[1], f"JSON of {name}")
+            browser.evaluate("document.querySelector('#another').click()")
+        for name in HOSTILE:
+            octets = base64.b64encode((CORPUS / "wwr-client.pcap").read_bytes()).decode()
+            browser.evaluate(f"{DROP}({json.dumps([{'name': name, 'octets': octets}])})")
+            reported(browser)
+            shown = browser.evaluate("document.querySelector('#report-name').textContent + ' | ' + document.title")
+            assert shown == f"{name} | {name} - tinygram", shown
+            assert browser.evaluate("document.querySelectorAll('img, svg[onload], script[src]').length") == 0, name
+            browser.evaluate("document.querySelector('#another').click()")
+        ears = Ears()
+        bare = it.folder / "bare.html"
+        bare.write_text("<!doctype html><title>bare</title><body>")
+        browser.open(bare.as_uri())
+        browser.evaluate(ways_out(ears.url))
+        open_ways = ears.hear(SENT)
+        ears.heard.clear()
+        browser.open(opened)
+        assert browser.evaluate(ways_out(ears.url)) is True
+        time.sleep(2)
+        ears.close()
+        assert len(open_ways) >= 5, open_ways
+        assert ears.heard == [], ears.heard
+        return f"{len(chosen)} captures, {len(HOSTILE)} names; {len(open_ways)} ways out, all shut"
+    finally:
+        browser.close()
+
+
 def other_firefox_judges_and_plays(it):
     return judges_and_plays(it, Firefox)
 
 
 def other_webkit_judges_and_plays(it):
     return judges_and_plays(it, WebKit)
+
+
+def other_firefox_judges_every_capture(it):
+    return judges_every_capture(it, Firefox)
+
+
+def other_webkit_judges_every_capture(it):
+    return judges_every_capture(it, WebKit)
