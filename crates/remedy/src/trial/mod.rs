@@ -260,13 +260,14 @@ impl<'a, 'b> Trial<'a, 'b> {
         let used = span::used(&self.processes);
         let begun = Instant::now();
         spans.push(Span::begin(have));
-        let mut swept = Instant::now();
+        let mut next_sweep = begun + SWEEP;
         while begun.elapsed() < length && self.refused.is_none() && !(self.bench.is_stopped)() {
             self.collect(BREATH, spans);
-            if swept.elapsed() >= SWEEP {
+            let now = Instant::now();
+            if now >= next_sweep {
                 // Connections that were opened meanwhile.
-                swept = Instant::now();
                 self.turn_on(have, true)?;
+                next_sweep = Instant::now() + SWEEP.max(now.elapsed() * LEAST_PAUSE);
             }
         }
         let after = self.sent()?;
@@ -485,5 +486,7 @@ impl<'a, 'b> Trial<'a, 'b> {
 const MOST_DRAWS: u32 = 64;
 const BREATH: Duration = Duration::from_millis(20);
 const SWEEP: Duration = Duration::from_millis(100);
+/// With very many connections the sweeps within a period take a hundredth of a processor at most.
+const LEAST_PAUSE: u32 = 100;
 /// A stall is reported after it has ended.
 const LATE: Duration = Duration::from_millis(100);
