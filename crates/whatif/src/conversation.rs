@@ -135,7 +135,11 @@ impl Lateness {
 #[must_use]
 pub fn of_both_ends(ends: [&End; 2], mss: u16, is_whole: bool) -> Option<Conversation> {
     let [asker, answerer] = ends;
-    let frame = Frame::of(asker)?;
+    let since_ns = match is_whole {
+        true => 0,
+        false => asker.first_ns()?.max(answerer.first_ns()?),
+    };
+    let frame = Frame::of(asker, since_ns)?;
     let left = [Left::of(&asker.sent), Left::of(&answerer.sent)];
     let to_answerer = left[0].transit(&answerer.reads)?;
     let to_asker = left[1].transit(&asker.reads)?;
@@ -222,12 +226,19 @@ impl Range {
 }
 
 impl Frame {
-    fn of(asker: &End) -> Option<Self> {
+    /// Of a connection that was seen from the middle, both ends are known only `since_ns`, and what was written first may be
+    /// the end of a request.
+    fn of(asker: &End, since_ns: u64) -> Option<Self> {
         let writes = &asker.writes;
-        let is_first =
-            |&index: &usize| index == 0 || writes[index].read_until > writes[index - 1].read_until;
+        let is_first = |&index: &usize| match index {
+            0 => since_ns == 0,
+            _ => {
+                writes[index].read_until > writes[index - 1].read_until
+                    && writes[index].at_ns > since_ns
+            }
+        };
         let begins: Vec<usize> = (0..writes.len()).filter(is_first).collect();
-        let (first, beyond) = (writes.first()?, &writes[*begins.last()?]);
+        let (first, beyond) = (&writes[*begins.first()?], &writes[*begins.last()?]);
         if begins.len() < 2 {
             return None;
         }
@@ -249,12 +260,14 @@ impl Frame {
     fn turns(&self, ends: [&End; 2], heard: &Heard<'_>, left: &Left, mss: u16) -> Vec<Turn> {
         let writes = &ends[0].writes;
         let segments = self.segments(ends, left, mss);
+        // The conversation's writes begin with this one.
+        let place = |index: usize| index - self.begins[0];
         let of = |(pair, segments): (&[usize], u64)| {
             let (begun_ns, beyond) = (left.begun(&writes[pair[0]]), &writes[pair[1]]);
             let (read_ns, late) = heard.read(beyond.read_until)?;
             Some(Turn {
-                first: pair[0],
-                next: Some(pair[1]).filter(|next| Some(next) != self.begins.last()),
+                first: place(pair[0]),
+                next: Some(place(pair[1])).filter(|_| Some(&pair[1]) != self.begins.last()),
                 end: beyond.read_until - self.answered.start,
                 late,
                 seen_ns: read_ns.saturating_sub(begun_ns),
@@ -354,10 +367,11 @@ impl Left {
         Self(sent.iter().filter(is_first).copied().collect())
     }
 
-    /// Returns when the octet before this offset left.
+    /// Returns when the octet before this offset left, if that was seen.
     fn left(&self, offset: u64) -> Option<u64> {
         let index = self.0.partition_point(|segment| segment.end < offset);
-        Some(self.0.get(index)?.at_ns)
+        let segment = self.0.get(index)?;
+        (offset > segment.end - segment.length).then_some(segment.at_ns)
     }
 
     /// Returns when a write began: its first segment may leave long before the call ends, in which the kernel also takes it
@@ -371,7 +385,7 @@ impl Left {
     fn transit(&self, reads: &[Read]) -> Option<u64> {
         reads
             .iter()
-            .filter_map(|read| Some(read.at_ns.saturating_sub(self.left(read.end)?)))
+            .filter_map(|read| read.at_ns.checked_sub(self.left(read.end)?))
             .min()
     }
 }

@@ -11,6 +11,18 @@ pub struct End {
     pub sent: Vec<Sent>,
 }
 
+impl End {
+    /// Returns when the first of it was seen.
+    pub(crate) fn first_ns(&self) -> Option<u64> {
+        let firsts = [
+            self.writes.first().map(|write| write.at_ns),
+            self.reads.first().map(|read| read.at_ns),
+            self.sent.first().map(|segment| segment.at_ns),
+        ];
+        firsts.into_iter().flatten().min()
+    }
+}
+
 /// A write. Offsets count octets of a direction from any beginning that both ends share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {

@@ -9,6 +9,7 @@ use tinygram_whatif::conversation::{Host, of_both_ends};
 use tinygram_whatif::offer::{At, Offer};
 use tinygram_whatif::prediction::{self, Estimate, Prediction, Subject};
 use tinygram_whatif::rules::Rules;
+use tinygram_whatif::seen::End;
 
 fn millis(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -170,6 +171,45 @@ fn turns_are_measured_at_either_end_as_a_trial_does() {
             let what = format!("{change} at {end}");
             agree(&what, predicted, [at(0.5), at(0.99), segments]);
         }
+    }
+}
+
+/// The ends are not recorded from the same moment, and what is on its way then was not seen to leave.
+#[test]
+fn a_recording_may_begin_in_the_middle_of_a_turn() {
+    let service = Service {
+        rtt: millis(20),
+        writes: [vec![50, 60, 70], vec![300]],
+        ..write_write_read()
+    };
+    let seen = service.run(&Default::default(), 1);
+    let begun_ns = seen.ends[0].writes[30].at_ns + 1;
+    for later_ns in [0, 5_000_000, 15_000_000, 25_000_000] {
+        let asker = cut(&seen.ends[0], begun_ns);
+        let answerer = cut(&seen.ends[1], begun_ns + later_ns);
+        let conversation = of_both_ends([&asker, &answerer], 1448, false).expect("turns");
+        let one_way_ms = conversation.one_way_ns as f64 / 1e6;
+        assert!((9.9..10.2).contains(&one_way_ms), "{one_way_ms}");
+        let longest = conversation.turns.iter().map(|turn| turn.seen_ns).max();
+        let p50_ns = (seen.quantile(0.5) * 1e6) as u64;
+        assert!(longest < Some(2 * p50_ns), "{longest:?}");
+        let lates = conversation.turns.iter().map(|turn| turn.late.ns);
+        assert!(lates.max() < Some(1_000_000), "{later_ns}");
+    }
+}
+
+/// Returns what was seen of an end from then on.
+fn cut(end: &End, from_ns: u64) -> End {
+    End {
+        writes: (end.writes.iter().copied())
+            .filter(|write| write.at_ns >= from_ns)
+            .collect(),
+        reads: (end.reads.iter().copied())
+            .filter(|read| read.at_ns >= from_ns)
+            .collect(),
+        sent: (end.sent.iter().copied())
+            .filter(|segment| segment.at_ns >= from_ns)
+            .collect(),
     }
 }
 
