@@ -81,6 +81,11 @@ impl Player {
         self.part.end
     }
 
+    /// Returns how busy its host is.
+    pub(crate) fn host(&self) -> Host {
+        self.part.host
+    }
+
     /// Returns when the network had brought this many octets and the program was ready to read them.
     pub(crate) fn had_read(&self, octets: u64) -> Option<Instant> {
         let index = self.reads.partition_point(|(_, read)| *read < octets);
@@ -113,7 +118,7 @@ impl Player {
     }
 
     fn write_when_due(&self, act: Act, now: Instant) -> Call {
-        let due = self.since + Duration::from_nanos(act.gap_ns);
+        let due = self.since + Duration::from_nanos(self.part.host.takes(act.gap_ns));
         let left = due.since(now);
         match left.as_nanos() {
             0 => Call::Write {
@@ -134,7 +139,7 @@ impl Program for Player {
             Outcome::Gone | Outcome::Read(0) => return Call::Stop,
             Outcome::Read(octets) => self.took(now, octets),
             Outcome::Wrote(octets) => {
-                let call_ns = self.part.acts[self.next].call_ns;
+                let call_ns = self.part.host.takes(self.part.acts[self.next].call_ns);
                 self.since = now + Duration::from_nanos(call_ns);
                 self.written += octets;
                 self.line.wrote(self.part.end, self.written, now);

@@ -252,7 +252,8 @@ impl Compared {
             value,
             base,
             miss: self.miss(self.seen.segments, self.whole[0].segments),
-            least_off: 0.0,
+            // One more or less in all turns.
+            least_off: 1.0 / self.seen.turns as f64,
             least_turns: LEAST_TURNS,
         }
     }
@@ -327,7 +328,8 @@ impl Sample {
             p99_ms: quantile(&self.lengths_ms, 0.99)?,
             segments: self.segments / turns,
             packets: self.packets / turns,
-            packets_per_second: self.packets / self.seconds.max(1e-9),
+            // Where hosts and programs take nothing this has no bound.
+            packets_per_second: self.packets / self.seconds,
         })
     }
 }

@@ -57,7 +57,7 @@ pub fn play(conversation: &Conversation, rules: &Both, chance: Chance) -> Option
             nodelay: rules[end].nodelay,
             lateness: conversation.lateness[end].clone(),
             host: chance.host,
-            one_way: Duration::from_nanos(conversation.one_way_ns),
+            one_way: path.one_way,
             draw: chance.draw,
         };
         vec![Player::new(part, line.clone())]
@@ -70,7 +70,7 @@ pub fn play(conversation: &Conversation, rules: &Both, chance: Chance) -> Option
             Duration::ZERO,
         ))),
         impairment: ImpairmentRules {
-            delay: Duration::from_nanos(conversation.one_way_ns),
+            delay: path.one_way,
             ..ImpairmentRules::NONE
         },
         costs: [COSTS; 2],
@@ -100,7 +100,7 @@ fn turns(
     player: &Player,
     frames: &[SentFrame],
 ) -> Option<Vec<Played>> {
-    let end = player.end();
+    let (end, host) = (player.end(), player.host());
     let mut acts = in_laps(conversation, end, laps);
     let places = places(&acts, rules[end].gathers);
     if rules[end].gathers {
@@ -121,7 +121,7 @@ fn turns(
         let late = player.lateness(read, read_earlier + turn.end, turn.late);
         let call = match is_answer {
             true => Duration::ZERO,
-            false => Duration::from_nanos(acts[place(turn.first)].call_ns),
+            false => Duration::from_nanos(host.takes(acts[place(turn.first)].call_ns)),
         };
         let between = |at: Instant| frames.partition_point(|frame| frame.at < at);
         let of_turn = &frames[between(began)..between(next).max(between(began))];
@@ -219,12 +219,14 @@ fn follows(act: &Act, last: &Act) -> bool {
 }
 
 fn path(conversation: &Conversation, chance: Chance) -> Path {
+    let one_way_ns = chance.host.takes(conversation.one_way_ns);
     Path {
         mss: conversation.mss,
+        one_way: Duration::from_nanos(one_way_ns),
         clock: Jiffies {
             tick: Duration::from_nanos(chance.tick_ns),
             phase: Duration::from_nanos(chance.phase_ns),
-            round_trip: Duration::from_nanos(conversation.one_way_ns * 2),
+            round_trip: Duration::from_nanos(one_way_ns * 2),
         },
     }
 }

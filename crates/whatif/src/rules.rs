@@ -46,6 +46,8 @@ impl Default for Rules {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     pub(crate) mss: u16,
+    /// The time that a segment takes from one end to the other.
+    pub(crate) one_way: Duration,
     pub(crate) clock: Jiffies,
 }
 
