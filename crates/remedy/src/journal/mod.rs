@@ -29,8 +29,8 @@ pub struct Journal {
     /// How many octets and lines of the file were read: all of them that are whole.
     read: u64,
     lines: usize,
-    /// How long the file was when it was last written anew.
-    least: u64,
+    /// How many records it has, and sockets in them.
+    entries: usize,
     changes: BTreeMap<u64, Entry>,
     /// The highest number that a change has had: none has it again.
     last: u64,
@@ -96,7 +96,7 @@ impl Journal {
             file,
             read: 0,
             lines: 0,
-            least: 0,
+            entries: 0,
             changes: BTreeMap::new(),
             last: 0,
             damage: Vec::new(),
@@ -110,7 +110,9 @@ impl Journal {
 
     /// Writes a long file anew, with what is in force.
     fn compact(&mut self) -> Result<(), JournalError> {
-        if self.read <= LARGE.max(2 * self.least) {
+        let in_force = self.in_force();
+        let needed: usize = in_force.map(|(_, entry)| 1 + entry.sockets.len()).sum();
+        if self.read <= LARGE || self.entries <= WASTE * needed {
             return Ok(());
         }
         let in_force: BTreeMap<u64, Entry> = self
@@ -142,7 +144,7 @@ impl Journal {
         self.file = self.folder.replace(FILE, &octets)?;
         self.changes = in_force;
         (self.read, self.lines) = (octets.len() as u64, records.len());
-        self.least = self.read;
+        self.entries = records.iter().map(Record::entries).sum();
         Ok(())
     }
 
@@ -197,6 +199,7 @@ impl Journal {
     }
 
     fn take_in(&mut self, record: Record) {
+        self.entries += record.entries();
         match record {
             Record::Begin { id, about } => {
                 self.last = self.last.max(id);
@@ -407,7 +410,7 @@ impl Paused {
         if !journal.folder.is_same(&file, &journal.file)? {
             // Another process has written it anew.
             journal.file = file;
-            (journal.read, journal.lines, journal.least) = (0, 0, 0);
+            (journal.read, journal.lines, journal.entries) = (0, 0, 0);
             journal.changes.clear();
         }
         journal.read_on()?;
@@ -450,8 +453,9 @@ fn now_s() -> u64 {
 
 const FILE: &str = "journal";
 const LOCK: &str = "lock";
-/// A journal that is longer, and twice as long as it was when it was last written anew, is written anew.
+/// A journal that is longer is written anew if it has more than twice what is in force.
 const LARGE: u64 = 1 << 20;
+const WASTE: usize = 2;
 
 #[cfg(test)]
 mod tests;

@@ -27,6 +27,17 @@ pub(super) enum Record {
     Undone { id: u64, at: u64 },
 }
 
+impl Record {
+    /// Returns one, and one for each socket in it.
+    pub(super) fn entries(&self) -> usize {
+        1 + match self {
+            Self::Sockets { before, .. } | Self::Handed { before, .. } => before.len(),
+            Self::Unchanged { sockets, .. } => sockets.len(),
+            Self::Begin { .. } | Self::Knob { .. } | Self::Undone { .. } => 0,
+        }
+    }
+}
+
 /// What is known of a change when it begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {

@@ -94,6 +94,20 @@ fn a_long_journal_is_written_anew_with_what_is_in_force() {
     assert!(next > undone, "no number is given twice");
 }
 
+/// Writing it anew would save nothing, and cost each process that has read it another reading.
+#[test]
+fn a_long_journal_of_what_is_in_force_is_left_as_it_is() {
+    use std::os::unix::fs::MetadataExt;
+    let (_above, folder) = folder();
+    let many: Vec<_> = (0..100_000).map(|cookie| (cookie, 0)).collect();
+    changed(&mut Journal::open(&folder).unwrap(), &many);
+    let about = || fs::metadata(folder.join(FILE)).unwrap();
+    assert!(about().len() > LARGE);
+    let before = about().ino();
+    Journal::open(&folder).unwrap().pause().unwrap();
+    assert_eq!(about().ino(), before);
+}
+
 /// Its program set the value itself between the listing and the sweep.
 #[test]
 fn what_was_not_changed_is_not_put_back() {
