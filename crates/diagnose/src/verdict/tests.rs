@@ -1,12 +1,11 @@
 //! What becomes of a hold, at the bounds that the judge documents.
 
-use super::checks::{at_once, largest_flight, loss, upon_release};
 use super::evidence::{Evidence, TurnSeen};
 use super::examine::{self, Ruling};
 use super::lookalikes::Lookalike;
 use crate::findings::tests::hold;
 use crate::flow::half::tests::{changed, opened_with};
-use crate::flow::half::{Half, Resent, Turn};
+use crate::flow::half::{Half, Turn};
 use crate::flow::hold::Hold;
 use crate::flow::mark::Mark;
 use tinygram_stalls::Kind;
@@ -15,7 +14,7 @@ use tinygram_stalls::thresholds::is_on_timer;
 const MS: i64 = 1_000_000;
 
 /// Returns a sender behind a way of so many milliseconds that its handshake measured.
-fn behind(way_ms: u32) -> Half {
+pub(super) fn behind(way_ms: u32) -> Half {
     changed(opened_with([4, 8, 0, 0]), |half| {
         half.path.handshake_ns = way_ms * 1_000_000;
         half.path.ack_min_ns = way_ms * 1_000_000;
@@ -23,7 +22,7 @@ fn behind(way_ms: u32) -> Half {
     })
 }
 
-fn evidence(half: &Half) -> Evidence<'_> {
+pub(super) fn evidence(half: &Half) -> Evidence<'_> {
     Evidence {
         half,
         blur_ns: 0,
@@ -39,7 +38,7 @@ fn evidence(half: &Half) -> Evidence<'_> {
 }
 
 /// Returns what becomes of a hold, and its kind.
-fn ruling(evidence: &Evidence<'_>, hold: &Hold) -> (Ruling, Option<Kind>) {
+pub(super) fn ruling(evidence: &Evidence<'_>, hold: &Hold) -> (Ruling, Option<Kind>) {
     let turn = TurnSeen::default();
     let question = evidence.question(&turn, hold);
     let ruling = examine::of_a_turn(&question, &mut Vec::new());
@@ -229,98 +228,6 @@ fn who_does_not_hold_and_who_goes_on_alone_is_not_accused() {
     ));
 }
 
-/// What the capturing host's own kernel sends to a relay, that kernel held.
-#[test]
-fn a_relay_stands_for_the_far_end_alone() {
-    let half = behind(1);
-    let ruled = |is_private, way_us: i64| {
-        let evidence = Evidence {
-            relayed: true,
-            is_private,
-            ..evidence(&half)
-        };
-        let hold = Hold {
-            sender_distance_ns: Some(way_us * 1000),
-            ..hold()
-        };
-        ruling(&evidence, &hold).0
-    };
-    assert_eq!(ruled(true, 40), Ruling::Accused);
-    let relay = Ruling::RuledOut(Lookalike::Relay);
-    assert_eq!((ruled(true, 41), ruled(false, 40)), (relay, relay));
-}
-
-/// Data 200 ms after the data before it, whatever its ACK does, keeps a clock of its own; data that follows the ACK as
-/// closely each time does not, nor what left as sharply as can be measured.
-#[test]
-fn a_clock_of_its_own_varies_less_than_the_acks() {
-    let seen = |reaction_us: &dyn Fn(i64) -> i64| {
-        changed(behind(1), |half| {
-            for n in 0..8 {
-                let wait_us = 199_000 + 200 * n;
-                let odds = half.odds_of_mut(false);
-                odds.hit(300_000, true, 200 * MS);
-                odds.came_behind(wait_us * 1000, reaction_us(wait_us) * 1000);
-            }
-        })
-    };
-    let ruled = |half: &Half, late_us: i64| {
-        let hold = Hold {
-            sender_distance_ns: Some(0),
-            ack_wait_ns: 200 * MS,
-            reaction_ns: late_us * 1000,
-            off_ns: late_us * 1000,
-            ..hold()
-        };
-        ruling(&evidence(half), &hold).0
-    };
-    let clock = seen(&|wait_us| 200_500 - wait_us);
-    let periodic = Ruling::RuledOut(Lookalike::PeriodicSender);
-    assert_eq!(ruled(&clock, 500), periodic);
-    assert_eq!(ruled(&clock, 60), Ruling::Accused);
-    let follows = seen(&|wait_us| 300 + wait_us % 100);
-    assert_eq!(ruled(&follows, 500), Ruling::Accused);
-}
-
-/// A sender that has two segments more in flight at another time has no buffer of that size.
-#[test]
-fn more_in_flight_at_another_time_is_no_small_buffer() {
-    let refuted = |peak_flight, room| {
-        let half = changed(behind(1), |half| half.peak_flight = peak_flight);
-        let hold = Hold {
-            flight: 2000,
-            room,
-            ..hold()
-        };
-        largest_flight::is_exceeded(&half, &hold)
-    };
-    assert!(refuted(4000, 60_000) && !refuted(3999, 60_000));
-    // A receiver's window may have been larger before.
-    let small = Hold {
-        flight: 500,
-        room: 0,
-        ..hold()
-    };
-    let half = changed(behind(1), |half| half.peak_flight = 60_000);
-    assert!(!largest_flight::is_exceeded(&half, &small));
-}
-
-/// A client that asks a second later has not waited for tickets.
-#[test]
-fn tickets_are_awaited_by_who_goes_on_at_once() {
-    let half = behind(1);
-    let ruled = |answered_ms| {
-        let evidence = Evidence {
-            answered_ns: Some(40 * MS + answered_ms * MS),
-            ..evidence(&half)
-        };
-        let tickets = true;
-        ruling(&evidence, &Hold { tickets, ..hold() }).0
-    };
-    assert_eq!(ruled(4), Ruling::Accused);
-    assert_eq!(ruled(1000), Ruling::RuledOut(Lookalike::NobodyWaited));
-}
-
 /// A sender on its own clock kept somebody waiting if the answer came at once: within 5 ms, four ways, or
 /// the way and one and a half of the usual time for an answer.
 #[test]
@@ -378,145 +285,4 @@ fn what_no_kind_explains_is_the_windows_or_nobodys() {
     };
     assert_eq!(ruled(999), Lookalike::ZeroWindow);
     assert_eq!(ruled(1000), Lookalike::Uncorroborated);
-}
-
-/// What was sent again had arrived before, if its receiver says so, and delays ACKs for so long.
-#[test]
-fn what_was_sent_again_may_have_been_lost() {
-    let half = |delayed_acks| {
-        changed(behind(1), |half| {
-            half.tally.delayed_acks = delayed_acks;
-            half.path.delayed_ns = 270_000_000;
-        })
-    };
-    let lost = |half: &Half, needlessly, after_ms| {
-        let resent = Resent {
-            mark: Mark::default(),
-            after_ns: after_ms * MS,
-            needlessly,
-        };
-        loss::is(
-            &evidence(half),
-            &Hold {
-                resent: Some(resent),
-                ..hold()
-            },
-        )
-    };
-    assert!(!loss::is(&evidence(&half(3)), &hold()));
-    assert!(lost(&half(3), false, 200));
-    assert!(!lost(&half(3), true, 540) && lost(&half(3), true, 541));
-    assert!(!lost(&half(2), true, 541));
-}
-
-/// Within 240 us, three times what the capture point blurs, or a 200th of the wait; or most others are, or follow
-/// ACKs that vary, behind a late ACK; or it was ready.
-#[test]
-fn what_was_held_leaves_upon_its_release() {
-    let half = behind(5);
-    let left = |half: &Half, late_us: i64, blur_ns: i64| {
-        let late_ns = late_us * 1000;
-        let hold = Hold {
-            sender_distance_ns: Some(0),
-            reaction_ns: late_ns,
-            off_ns: late_ns,
-            more_ready: false,
-            prompt: false,
-            ack_wait_ns: 36 * MS,
-            ..hold()
-        };
-        upon_release::is(&Evidence::of(half, blur_ns), &hold)
-    };
-    assert!(left(&half, 240, 0) && !left(&half, 241, 0));
-    assert!(left(&half, 600, 200_000) && !left(&half, 601, 200_000));
-    let steady = changed(half.clone(), |half| {
-        for _ in 0..4 {
-            half.odds_of_mut(false).hit(60_000, true, 40 * MS);
-        }
-    });
-    assert!(left(&steady, 3000, 0));
-    let following = changed(half.clone(), |half| {
-        for n in 0..4 {
-            let odds = half.odds_of_mut(false);
-            odds.hit(2 * MS, true, 40 * MS);
-            odds.came_behind((40 + n) * MS, 2 * MS);
-        }
-    });
-    assert!(left(&following, 2000, 0) && !left(&following, 2001, 0));
-    let long = |late_us: i64| Hold {
-        sender_distance_ns: Some(0),
-        reaction_ns: late_us * 1000,
-        off_ns: late_us * 1000,
-        more_ready: false,
-        ack_wait_ns: 200 * MS,
-        ..hold()
-    };
-    let left_long = |late_us| upon_release::is(&Evidence::of(&half, 0), &long(late_us));
-    assert!(left_long(1000) && !left_long(1001));
-    let ready = Hold {
-        reaction_ns: 9 * MS,
-        off_ns: 9 * MS,
-        more_ready: true,
-        ..hold()
-    };
-    assert!(upon_release::is(&Evidence::of(&half, 0), &ready));
-}
-
-/// Beside the sender: within 90 us after the ACK and twice the way, or three times what the capture point blurs, unless
-/// it was ready or the ACK was prompt. Of four holds and more, three of four decide for all.
-#[test]
-fn a_kernel_beside_the_capture_point_lets_go_at_once() {
-    let half = behind(0);
-    let after = |way_us: Option<i64>, reaction_us: i64| Hold {
-        sender_distance_ns: way_us.map(|us| us * 1000),
-        reaction_ns: reaction_us * 1000,
-        off_ns: (reaction_us - way_us.unwrap_or(0)) * 1000,
-        more_ready: false,
-        prompt: false,
-        ..hold()
-    };
-    let left = |half: &Half, hold: &Hold| at_once::is(&Evidence::of(half, 0), hold);
-    assert!(left(&half, &after(Some(0), 90)) && !left(&half, &after(Some(0), 91)));
-    assert!(left(&half, &after(Some(40), 170)) && !left(&half, &after(Some(40), 171)));
-    assert!(left(&half, &after(Some(41), 900)) && left(&half, &after(None, 900)));
-    let blurred = |us| at_once::is(&Evidence::of(&half, 50_000), &after(Some(0), us));
-    assert!(blurred(150) && !blurred(151));
-    let slow = after(Some(0), 200);
-    let ready = Hold {
-        more_ready: true,
-        ..slow.clone()
-    };
-    let prompt = Hold {
-        prompt: true,
-        ..slow.clone()
-    };
-    assert!(left(&half, &ready) && left(&half, &prompt));
-    let habit = |at_once: usize| {
-        changed(half.clone(), |half| {
-            for n in 0..4 {
-                half.odds_of_mut(false).hit(60_000, n < at_once, 40 * MS);
-            }
-        })
-    };
-    assert!(left(&habit(3), &slow));
-    assert!(!left(&habit(2), &after(Some(0), 10)));
-}
-
-/// Each check has a file of its name, asks a question, and says what either answer means.
-#[test]
-fn every_check_is_a_file_and_a_question() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/verdict/checks");
-    let files: std::collections::BTreeSet<String> = std::fs::read_dir(folder)
-        .expect("the checks")
-        .filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_str()?.replace('_', "-")))
-        .filter(|name| name != "mod")
-        .collect();
-    let names = examine::checks()
-        .map(|check| check.name.to_owned())
-        .collect();
-    assert_eq!(files, names);
-    for check in examine::checks() {
-        assert!(check.asks.ends_with('?'), "{}", check.name);
-        assert_ne!(check.passed, check.failed, "{}", check.name);
-    }
 }

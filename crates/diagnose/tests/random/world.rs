@@ -3,15 +3,14 @@
 //! The world records what no capture shows: when a program wrote, when the sender's rule held a
 //! segment and why, which ACKs a timer sent, and who waited.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use tinygram_engine::connection::{Config, Reason, Wrote};
 use tinygram_engine::sender::send_policy::Why;
 use tinygram_engine::{Connection, Events, Flags, Instant, Offset, Outbox, Segment};
 
+use super::agenda::{Agenda, Event, Packet};
 use super::app::{Act, App};
 use super::dice::Dice;
+use super::window::Shown;
 
 /// The path between the hosts.
 #[derive(Clone, Debug)]
@@ -79,70 +78,6 @@ pub(crate) struct Kept {
     pub(crate) window_unknown: bool,
 }
 
-/// What the wire has shown of a sender's congestion window.
-#[derive(Clone, Copy, Debug, Default)]
-struct Shown {
-    /// The most octets in flight since the window may have been cut, and the most in an opening
-    /// flight: the first, or one after an idle period.
-    most: u64,
-    most_opening: u64,
-    opening: bool,
-    /// The start of the current flight, and its length.
-    begins: u64,
-    flight: u64,
-    last_len: u32,
-    /// The largest flight behind which a short segment has waited since then.
-    waited: u64,
-    sent_ns: u64,
-    /// When a part of the data in flight was first acknowledged.
-    part_ns: Option<u64>,
-}
-
-impl Shown {
-    /// Notes octets that leave; `una` is what was acknowledged before.
-    fn sends(&mut self, now: u64, una: u64, from: u64, to: u64) {
-        if una >= from {
-            let idle = now - self.sent_ns > IDLE_NS;
-            if idle {
-                (self.most, self.waited) = (0, 0);
-            }
-            self.opening = idle || self.sent_ns == 0;
-            self.begins = from;
-        }
-        self.flight = to - self.begins;
-        self.last_len = (to - from) as u32;
-        self.most = self.most.max(to - una);
-        if self.opening {
-            self.most_opening = self.most_opening.max(to - una);
-        }
-        self.sent_ns = now;
-        self.part_ns = None;
-    }
-
-    fn acknowledged(&mut self, now: u64, una: u64) {
-        if una < self.begins + self.flight {
-            self.part_ns.get_or_insert(now);
-        }
-    }
-
-    /// Returns whether the window may have been exactly as large as this flight. It cannot if the
-    /// flight is below two segments: no stack begins with less than one, and two are a whole window
-    /// (RFC 2581, section 3.1). Nor if the flight ended in a short segment: the program had written
-    /// no more, and the window would have ended there only by accident.
-    fn is_unknown(&self, now: u64, len: u32, mss: u32) -> bool {
-        let flight = self.flight;
-        let part = self.part_ns.is_some_and(|at| now - at >= APART_NS);
-        let most = if self.opening {
-            self.most_opening
-        } else {
-            self.most
-        };
-        let small = flight < 2 * u64::from(mss);
-        let full = self.last_len.is_multiple_of(mss);
-        full && !small && !part && most < flight + u64::from(len) && self.waited < flight
-    }
-}
-
 pub(crate) struct Run {
     pub(crate) seen: Vec<Seen>,
     pub(crate) kept: Vec<Kept>,
@@ -162,48 +97,12 @@ pub(crate) struct Call {
     pub(crate) read_between: bool,
 }
 
-struct Packet {
-    to: usize,
-    segment: Segment,
-    by_timer: bool,
-    id: usize,
-}
-
-enum Event {
-    Arrives(Packet),
-    Runs(usize),
-}
-
-struct Entry {
-    at: u64,
-    order: u64,
-    event: Event,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        (self.at, self.order) == (other.at, other.order)
-    }
-}
-impl Eq for Entry {}
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
-    }
-}
-
 struct World {
     path: Path,
     dice: Dice,
     ends: [Connection; 2],
     run: Run,
-    events: BinaryHeap<Reverse<Entry>>,
-    order: u64,
+    agenda: Agenda,
     /// When each link is next free, and when the last frame passed the tap and arrived.
     free: [u64; 2],
     passed: [u64; 2],
@@ -245,8 +144,7 @@ pub(crate) fn play(
             calls: [Vec::new(), Vec::new()],
         },
         has_read: [false; 2],
-        events: BinaryHeap::new(),
-        order: 0,
+        agenda: Agenda::default(),
         free: [0; 2],
         passed: [0; 2],
         last: [0; 2],
@@ -275,7 +173,7 @@ pub(crate) fn play(
 impl World {
     fn go(&mut self, until: u64) {
         for _ in 0..MOST_EVENTS {
-            let event = self.events.peek().map_or(u64::MAX, |e| e.0.at);
+            let event = self.agenda.next_at();
             let timers = [0, 1].map(|end| {
                 self.ends[end]
                     .next_wakeup()
@@ -293,10 +191,10 @@ impl World {
                 self.after(end, now, Cause::Timer, reason == Some(Reason::DelayedAck));
                 continue;
             }
-            let Some(Reverse(entry)) = self.events.pop() else {
+            let Some(event) = self.agenda.pop() else {
                 return;
             };
-            match entry.event {
+            match event {
                 Event::Arrives(packet) => self.arrives(now, &packet),
                 Event::Runs(end) => {
                     self.waiting[end] = false;
@@ -372,17 +270,8 @@ impl World {
             wake_ns += self.dice.scale(100_000, 5_000_000);
         }
         let at = (now + wake_ns).max(self.run.apps[end].busy_until);
-        self.push(at, Event::Runs(end));
+        self.agenda.push(at, Event::Runs(end));
         self.waiting[end] = true;
-    }
-
-    fn push(&mut self, at: u64, event: Event) {
-        self.order += 1;
-        self.events.push(Reverse(Entry {
-            at,
-            order: self.order,
-            event,
-        }));
     }
 
     fn send(&mut self, end: usize, now: u64, segment: Segment, cause: Cause, by_timer: bool) {
@@ -456,7 +345,7 @@ impl World {
             by_timer,
             id,
         };
-        self.push(arrives, Event::Arrives(packet));
+        self.agenda.push(arrives, Event::Arrives(packet));
     }
 
     fn note_departure(&mut self, end: usize, now: u64, segment: &Segment, cause: Cause, id: usize) {
@@ -514,7 +403,7 @@ impl World {
                 Act::Think(ns) => {
                     app.at += 1;
                     app.busy_until = now + ns;
-                    self.push(now + ns, Event::Runs(end));
+                    self.agenda.push(now + ns, Event::Runs(end));
                     self.waiting[end] = true;
                     return;
                 }
@@ -592,9 +481,5 @@ impl World {
     }
 }
 
-/// The shortest retransmission timeout; a longer silence may have cut the window.
-const IDLE_NS: u64 = 200_000_000;
-/// Many hosts and capture points see acknowledgments closer together than this as one.
-const APART_NS: u64 = 200_000;
 /// A longer run shows nothing new.
 const MOST_EVENTS: usize = 60_000;

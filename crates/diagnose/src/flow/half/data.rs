@@ -114,3 +114,6 @@ impl Half {
         tally.note_piece(segment.payload, shares);
     }
 }
+
+#[cfg(test)]
+mod tests;

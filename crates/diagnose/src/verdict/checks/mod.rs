@@ -38,3 +38,6 @@ pub(crate) mod tickets;
 pub(crate) mod timer_length;
 pub(crate) mod upon_release;
 pub(crate) mod urgent;
+
+#[cfg(test)]
+mod tests;

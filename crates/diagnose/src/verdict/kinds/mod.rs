@@ -32,3 +32,6 @@ pub(crate) fn classify(hold: &Hold, half: &Half) -> Option<Kind> {
         .find(|(_, is)| is(hold, half))
         .map(|(kind, _)| kind)
 }
+
+#[cfg(test)]
+mod tests;
