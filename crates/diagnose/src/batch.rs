@@ -156,5 +156,5 @@ impl Parcel {
     }
 }
 
-/// Frames in a batch: some 100 bytes each.
-const FRAMES: u16 = 2048;
+/// Frames in a batch: some 100 bytes each. Threads seldom wait for each other then.
+const FRAMES: u16 = 8192;

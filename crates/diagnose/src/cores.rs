@@ -5,7 +5,8 @@
 //! on each share, batch by batch, so that a connection's segments stay in order. When all shares are done with the oldest batch, what
 //! they said of it is gathered in the order of its frames. So the report does not depend on who was free when.
 //!
-//! The batches on the way are few, which bounds memory: the reader helps when it is too far ahead.
+//! The batches on the way are few, which bounds memory: the reader helps when it is far ahead. It reads on while others
+//! work on all that is left, and stops when it is too far ahead.
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -121,6 +122,13 @@ impl State {
         self.broken || (self.ended && self.batches.is_empty())
     }
 
+    /// Returns whether a share is behind on which nobody works.
+    fn is_behind(&self) -> bool {
+        let read = self.read();
+        let mut shares = self.busy.iter().zip(&self.next);
+        shares.any(|(busy, next)| !busy && *next < read)
+    }
+
     /// Takes some of the shares that are behind, beginning with those of this worker.
     fn tasks(&mut self, line: &Line<'_>, worker: usize, tasks: &mut Vec<Task>) {
         let read = self.read();
@@ -169,7 +177,8 @@ impl Line<'_> {
             if state.broken {
                 break Ok(());
             }
-            if state.batches.len() >= UNDER_WAY {
+            let ahead = state.batches.len();
+            if ahead >= MOST_UNDER_WAY || (ahead >= UNDER_WAY && state.is_behind()) {
                 self.turn(state, 0);
                 continue;
             }
@@ -301,7 +310,9 @@ fn locked<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
     it.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The most batches under way.
+/// So many batches under way are enough for the others: the reader helps.
 const UNDER_WAY: usize = 12;
+/// The most batches under way.
+const MOST_UNDER_WAY: usize = 24;
 /// A worker takes at most one of so many parts of all shares at a time.
 const TASKS: usize = 4;
