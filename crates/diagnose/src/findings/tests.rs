@@ -43,6 +43,7 @@ pub(crate) fn hold() -> Hold {
         resent: None,
         chained: false,
         fresh: true,
+        fills_initial_window: false,
         prompt: false,
         repeated: false,
         in_parts_ns: 0,
@@ -54,6 +55,7 @@ pub(crate) fn hold() -> Hold {
         tickets: false,
         trigger_head: Head::default(),
         behind: None,
+        sent_again: false,
         timeout: Timeout::No,
     }
 }

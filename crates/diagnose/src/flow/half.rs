@@ -74,6 +74,8 @@ pub(crate) struct Half {
     flight_grew: bool,
     pub(crate) released_grew: bool,
     pub(crate) pushed: bool,
+    /// The last data had been sent before and was lost on its way to the capture point.
+    pub(crate) sent_again: bool,
     /// It has set PSH before, so that a segment without it tells of more behind it.
     pub(crate) marks_pushes: bool,
 
@@ -209,6 +211,7 @@ impl Default for Half {
             disturbed: false,
             timestamps: false,
             pushed: false,
+            sent_again: false,
             marks_pushes: false,
             flight_grew: false,
             released_grew: false,

@@ -7,7 +7,7 @@
 //! the sender waited.
 
 use tinygram_stalls::thresholds::{
-    BLUR_MARGIN, BUSY_PATH_VARIES_IN, CLOCK_BLUR_NS, EARLIER_BY_PERCENT, FINEST_NS,
+    BLUR_MARGIN, BUSY_PATH_VARIES_IN, CLOCK_BLUR_NS, EARLIER_BY_PERCENT, FINEST_NS, INITIAL_WINDOW,
     KERNEL_WAKES_NS, LAN_NS, LATE_ACK_NS, OFF_THE_PATH_IN, OFF_THE_WAIT_IN, PATH_VARIES_IN,
     RTO_MIN_NS, SAME_HOST_NS, SCHEDULED_NS, SECOND_PLACE, STANDARD_RTO_NS, THIRD_PLACE,
 };
@@ -61,6 +61,8 @@ pub struct Hold {
     pub chained: bool,
     /// Whether the flight was the first of the connection or the first after an idle period.
     pub fresh: bool,
+    /// Whether all that its sender had sent was as much as today's initial window.
+    pub(crate) fills_initial_window: bool,
     /// Whether the release came as soon as the path allows.
     pub prompt: bool,
     /// Whether a flight at least as large ended in such a wait before.
@@ -84,11 +86,18 @@ pub struct Hold {
     pub(crate) trigger_head: Head,
     /// The short segment whose acknowledgment was waited for, if full ones left behind it.
     pub(crate) behind: Option<Box<Behind>>,
+    /// Whether the trigger had been sent before and was lost on its way to the capture point.
+    pub(crate) sent_again: bool,
     /// Whether the congestion window was small because a retransmission timeout had passed.
     pub(crate) timeout: Timeout,
 }
 
 impl Hold {
+    /// Returns whether the capture point is too far from the sender to place its segments sharply.
+    pub(crate) fn is_far(&self) -> bool {
+        self.sender_distance_ns.is_none_or(|ns| ns > FINEST_NS)
+    }
+
     /// Returns whether it left as fast as a kernel lets go: the link takes no longer for its bytes than the whole way
     /// does for an empty segment. `blur_ns` is how sharply the release can be placed from the capture point.
     pub(crate) fn is_at_once(&self, blur_ns: i64) -> bool {
@@ -268,6 +277,7 @@ impl Moment<'_> {
             chained: sender.idle()
                 && sender.goes_by_its_acks(flight, self.segment.payload, self.mss),
             fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
+            fills_initial_window: sender.tally.bytes == u64::from(INITIAL_WINDOW * self.mss),
             pieces: Pieces::Unknown,
             defied: sender.tally.defied,
             same_stamp: false,
@@ -276,6 +286,7 @@ impl Moment<'_> {
             tickets: false,
             trigger_head: sender.head,
             behind: short_before_full(sender, self.mss),
+            sent_again: sender.sent_again,
             timeout: timeout_before(sender, self.segment, self.mss),
         }
     }
@@ -330,6 +341,7 @@ fn behind_a_short_one(
         resent: None,
         chained: false,
         fresh: false,
+        fills_initial_window: false,
         pieces: Pieces::Unknown,
         defied: sender.tally.defied,
         same_stamp: false,
@@ -338,6 +350,7 @@ fn behind_a_short_one(
         tickets: false,
         trigger_head: Head::default(),
         behind: Some(Behind::of(sender)),
+        sent_again: false,
         timeout: Timeout::No,
     })
 }

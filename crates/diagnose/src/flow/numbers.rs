@@ -12,12 +12,16 @@ pub(crate) struct Numbers {
     out_of_step: u8,
     /// Packets are missing since the sender's last data.
     gap: bool,
+    /// Packets are missing right before the last one.
+    skipped: bool,
 }
 
 impl Numbers {
     /// Notes a frame that was `packets` packets on the wire.
     pub(crate) fn note(&mut self, identification: u16, packets: u16) {
-        if identification == self.next {
+        let ahead = identification.wrapping_sub(self.next) as i16;
+        self.skipped = ahead > 0 && self.counts();
+        if ahead == 0 {
             self.in_step = self.in_step.saturating_add(1);
         } else {
             self.gap |= self.counts();
@@ -35,6 +39,11 @@ impl Numbers {
     /// Returns whether the sender has sent packets since its last data that were not recorded.
     pub(crate) const fn tell_of_missing(&self) -> bool {
         self.gap
+    }
+
+    /// Returns whether packets that the sender sent right before the last one were not recorded.
+    pub(crate) const fn skip(&self) -> bool {
+        self.skipped
     }
 
     /// Returns whether the numbers go up by one. They do not if a host counts the packets of all
@@ -62,6 +71,14 @@ mod tests {
         assert!(seen.tell_of_missing());
         seen.sent_data();
         assert!(!seen.tell_of_missing());
+    }
+
+    #[test]
+    fn only_a_jump_ahead_tells_what_is_missing_before_a_packet() {
+        assert!(after(&[7, 8, 9, 10, 11, 13]).skip());
+        assert!(!after(&[7, 8, 9, 10, 11, 13, 14]).skip());
+        // One that was overtaken.
+        assert!(!after(&[7, 8, 9, 10, 12, 11]).skip());
     }
 
     #[test]

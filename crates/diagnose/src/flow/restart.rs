@@ -58,6 +58,7 @@ pub(crate) fn pause(
             resent: None,
             chained: false,
             fresh: true,
+            fills_initial_window: false,
             pieces: Pieces::Unknown,
             defied: 0,
             same_stamp: false,
@@ -66,6 +67,7 @@ pub(crate) fn pause(
             tickets: false,
             trigger_head: half.head,
             behind: None,
+            sent_again: false,
             timeout: Timeout::No,
         })
 }

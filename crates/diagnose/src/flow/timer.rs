@@ -69,6 +69,7 @@ pub(crate) fn pause(
         resent: None,
         chained: false,
         fresh: false,
+        fills_initial_window: false,
         pieces: Pieces::OneMessage,
         defied: 0,
         same_stamp: false,
@@ -77,6 +78,7 @@ pub(crate) fn pause(
         tickets: false,
         trigger_head: sender.head,
         behind: None,
+        sent_again: false,
         timeout: Timeout::No,
     })
 }

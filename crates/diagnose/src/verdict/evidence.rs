@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use tinygram_stalls::Kind;
 use tinygram_stalls::thresholds::{
-    ANSWER_AT_ONCE_NS, ANSWER_PATHS, FEW_ACKS, FINEST_NS, LATE_ACK_NS, LEAST_DELAY_NS,
-    LONGEST_DELAY_NS, OWN_TIMER_ACKS, PROMPT_IN, SAME_TIMER_IN, USUAL_ANSWER_PERCENT, is_on_timer,
+    ANSWER_AT_ONCE_NS, ANSWER_PATHS, FEW_ACKS, LATE_ACK_NS, LEAST_DELAY_NS, LONGEST_DELAY_NS,
+    OWN_TIMER_ACKS, PROMPT_IN, SAME_TIMER_IN, USUAL_ANSWER_PERCENT, is_on_timer,
 };
 
 use super::check::Asked;
@@ -226,9 +226,4 @@ impl<'a> Evidence<'a> {
 /// Returns whether the held segment was ready and waited for its release alone.
 pub(crate) fn is_ready(hold: &Hold) -> bool {
     hold.release.is_none() || hold.more_ready
-}
-
-/// Returns whether the capture point is too far from the sender to place its segments sharply.
-pub(crate) fn is_far(hold: &Hold) -> bool {
-    hold.sender_distance_ns.is_none_or(|ns| ns > FINEST_NS)
 }

@@ -174,3 +174,56 @@ fn where_messages_leave_like_corked_ones_nothing_can_be_told() {
     assert_eq!(obstacles(190.0, 6), []);
     assert_eq!(obstacles(230.0, 6), []);
 }
+
+/// Ten full segments are a whole initial window (RFC 6928), and the short one behind them leaves a round trip later by
+/// any rule. An ACK of a part of them would have let it go a little sooner; that tells only if the segment was placed more
+/// sharply than the ACKs are apart.
+#[test]
+fn what_an_initial_window_holds_is_no_nagle_round_trip() {
+    let held = |blur_ms: f64| {
+        let mut player = Player::new();
+        player.play("0.0 c S\n44.0 s S.\n44.05 c .\n45.0 c P 200\n95.0 s .");
+        for n in 0..10 {
+            player.play(&format!("{} s D 1460", 100.0 + f64::from(n) * 0.11));
+            if n % 2 == 1 {
+                player.play(&format!("{} c .", 100.05 + f64::from(n) * 0.11));
+            }
+        }
+        // The last ACK, a round trip, and what queues add.
+        let left_ms = 101.04 + 43.95 + blur_ms;
+        player.play(&format!("{left_ms} s P 600\n{} c P 200", left_ms + 0.1));
+        accused(&player.later(100).play("200.0 s P 300").report())
+    };
+    assert_eq!(held(1.8), []);
+    // The ACK before the last came 0.22 ms sooner, and the segment left upon the last.
+    assert_eq!(held(0.1), [Kind::NagleRoundTrip]);
+}
+
+/// The numbers of a server's packets show that two were lost before they came to the capture point. What comes a
+/// retransmission timeout later is the first of them again, and its window is one segment: the short rest waits by any
+/// rule.
+#[test]
+fn behind_what_was_lost_on_its_way_the_window_is_one_segment() {
+    let held = |number: u16| {
+        let mut player = Player::new();
+        player.play("0.0 c S\n2.0 s S. id 1\n2.05 c .");
+        player.play(&format!(
+            "10.0  c P 355
+             12.1  s . id 2
+             13.0  s D 1460 id 3
+             13.1  s D 1460 id 4
+             13.15 c .
+             220.5 s D 1460 id {number}
+             420.3 c .
+             422.3 s P 148 id {}
+             422.5 c P 355
+             425.0 s P 100 id {}",
+            number + 1,
+            number + 2
+        ));
+        accused(&player.report())
+    };
+    assert_eq!(held(7), [Kind::SlowStartDelayedAck]);
+    // Nothing is missing.
+    assert_eq!(held(5), [Kind::OddFullShortFinal]);
+}

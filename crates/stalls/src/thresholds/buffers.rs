@@ -20,6 +20,8 @@ thresholds! {
     SHORT_FIRST_WINDOW: u32 = 2, Count, Origin::Paper("Heidemann 1997, section 3.2: one segment or two");
     /// A first flight of more segments is no small initial window's.
     SMALL_FIRST_WINDOW: u32 = 3, Count, Origin::Rfc("3390, section 1: up to four segments, of which an odd number waits");
+    /// As many full segments are a whole initial window of today's systems.
+    INITIAL_WINDOW: u32 = 10, Count, Origin::Rfc("6928, section 2");
     /// So many segments at most leave upon the first ACK if the congestion window began with one.
     SECOND_ROUND_MOST: u8 = 3, Count, Origin::Rfc("5681, section 3.1: two; a third that the capture saw early");
     /// So many at most leave upon each ACK of the next round.

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use tinygram_engine::Flags;
-use tinygram_stalls::thresholds::MERGE_NS;
+use tinygram_stalls::thresholds::{MERGE_NS, RTO_MIN_NS};
 use tinygram_wire::decode::{Around, Segment};
 
 use super::numeric::is_whole;
@@ -27,6 +27,7 @@ impl Half {
     ) {
         let len = segment.payload;
         let short = len < mss;
+        self.sent_again = self.comes_again(mark.time_ns);
         if self.acked != self.next && !self.disturbed {
             let gap_ns = mark.time_ns - self.sent.time_ns;
             self.flight_grew |= self.link.follows(gap_ns, len, sender_distance_ns);
@@ -83,6 +84,14 @@ impl Half {
         self.turns.sent();
         self.disturbed = false;
         self.numbers.sent_data();
+    }
+
+    /// Returns whether what comes now was sent before: its sender waited for a retransmission timeout, and its packet
+    /// numbers tell of packets right before it that were lost on their way to the capture point.
+    #[inline]
+    fn comes_again(&self, now_ns: i64) -> bool {
+        let last_ns = self.sent.time_ns.max(self.release.mark.time_ns);
+        self.numbers.skip() && self.idle() && now_ns - last_ns >= RTO_MIN_NS
     }
 
     /// Notes what a short segment tells of the sender's policy, and whether it could have shared a segment with the one

@@ -3,7 +3,7 @@
 //! sender's own one is as long as the timer.
 
 use crate::verdict::check::{Answer, Check, Effect, Saw};
-use crate::verdict::evidence::{Question, is_far};
+use crate::verdict::evidence::Question;
 use tinygram_stalls::Kind;
 use tinygram_stalls::thresholds::Origin;
 
@@ -23,7 +23,7 @@ pub(crate) fn ask(question: &Question<'_>) -> Answer {
     let (evidence, hold) = (question.evidence, question.hold);
     let tally = &evidence.half.tally;
     let other = (hold.pushed && hold.flight == hold.mss)
-        || (is_far(hold) && tally.retransmitted + tally.missed > 0)
+        || (hold.is_far() && tally.retransmitted + tally.missed > 0)
         || (hold.pushed && tally.self_clocked > evidence.half.odds_of(false).hits());
     Answer::of(!other, Saw::Nothing)
 }

@@ -21,7 +21,15 @@ pub(crate) fn is(hold: &Hold, half: &Half, answered_ns: Option<i64>) -> bool {
 /// more, and the window would have ended there only by accident. Otherwise the sender must have had
 /// more in flight before, or have waited behind as much before (a window that is used up grows), or
 /// have let an earlier ACK of the flight pass.
+///
+/// Far from the sender the ACKs pass before they arrive, and a flight looks smaller than it is. Behind what may be a whole
+/// initial window only an earlier ACK tells there: it and the last must be further apart than the segment is from where
+/// the last one puts it.
 fn window_had_room(hold: &Hold, half: &Half) -> bool {
+    let in_parts_ns = i64::from(hold.in_parts_ns);
+    if hold.fills_initial_window && hold.is_far() {
+        return in_parts_ns >= ACKS_TOGETHER_NS.max(hold.off_ns);
+    }
     let before = match hold.fresh {
         true => half.peak_opening,
         false => half.peak_flight,
@@ -31,5 +39,5 @@ fn window_had_room(hold: &Hold, half: &Half) -> bool {
         || (!hold.trigger_len.is_multiple_of(hold.mss) && !half.rounds.grew_from_one())
         || before >= hold.flight + hold.held_len
         || hold.repeated
-        || i64::from(hold.in_parts_ns) >= ACKS_TOGETHER_NS
+        || in_parts_ns >= ACKS_TOGETHER_NS
 }

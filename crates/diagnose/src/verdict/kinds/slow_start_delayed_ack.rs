@@ -7,9 +7,9 @@ use tinygram_stalls::Timeout;
 use tinygram_stalls::thresholds::SMALL_FIRST_WINDOW;
 
 pub(crate) fn is(hold: &Hold, half: &Half) -> bool {
+    let stopped = begins(hold, half) || begins_again(hold, half);
     hold.release.is_some()
-        && (begins(hold, half) || begins_again(hold, half))
-        && hold.held_len >= hold.mss
+        && ((stopped && hold.held_len >= hold.mss) || was_lost_before(hold))
         && hold.trigger_len.is_multiple_of(hold.mss)
         && hold.room >= hold.held_len
 }
@@ -17,6 +17,7 @@ pub(crate) fn is(hold: &Hold, half: &Half) -> bool {
 /// Returns whether a retransmission timeout had made the window small.
 pub(crate) fn timeout(hold: &Hold, half: &Half) -> Timeout {
     match begins(hold, half) {
+        _ if was_lost_before(hold) => Timeout::Yes,
         true if half.opened_again && hold.flight <= hold.mss => Timeout::Yes,
         true if hold.flight > hold.mss => Timeout::No,
         false if half.tally.retransmitted > 0 => Timeout::Yes,
@@ -35,6 +36,12 @@ fn begins(hold: &Hold, half: &Half) -> bool {
 /// segment was in flight, without PSH, so more data was ready, and more followed its ACK.
 fn begins_again(hold: &Hold, half: &Half) -> bool {
     hold.flight == hold.mss && hold.more_ready && half.tally.retransmitted > 0
+}
+
+/// Returns whether the one segment in flight was sent a second time, after its first sending was lost on its way to the
+/// capture point. Then the window was one segment, and whatever was ready waited, however short.
+fn was_lost_before(hold: &Hold) -> bool {
+    hold.sent_again && hold.flight == hold.mss
 }
 
 /// Returns whether the first flight was one full segment with full ones ready behind it. No buffer is so small, and no
