@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use tinygram_diagnose::{Analyzer, Kind, Parameters, Tier};
+use tinygram_diagnose::{Analyzer, Kind, Parameters, Side, Tier};
 use tinygram_watch::finding::{Finding, Part};
 use tinygram_watch::packets::{Lacking, Source};
 use tinygram_wire::capture::Reader;
@@ -65,6 +65,31 @@ fn packets_say_what_diagnose_says_of_their_capture() {
     assert_eq!(ours.iter().filter(|f| sure(f.tier)).count(), counted(sure));
 }
 
+/// Of a connection that stood before there is no SYN, and the server's port is the higher one. The host knows who listens.
+#[test]
+fn who_listens_is_the_server_of_a_connection_that_stood_before() {
+    // Above those that the system gives to clients.
+    let mut ports = (61_000..=u16::MAX).rev();
+    let listener = ports.find_map(|port| TcpListener::bind(("127.0.0.1", port)).ok());
+    let listener = listener.expect("a port");
+    let (client, server) = connect(&listener);
+    let port = server.local_addr().expect("an address").port();
+    assert!(client.local_addr().expect("an address").port() < port);
+    let Some(mut source) = open(Some("lo")) else {
+        return;
+    };
+    let findings = during(&mut source, move || exchange(client, server));
+    let ours: Vec<&Finding> = findings
+        .iter()
+        .filter(|f| f.connection.local.port() == port || f.connection.remote.port() == port)
+        .collect();
+    assert!(ours.len() >= EXCHANGES as usize - 4, "{ours:#?}");
+    for finding in ours {
+        assert_eq!(finding.sender(), Side::Client, "{finding:#?}");
+    }
+    drop(listener);
+}
+
 #[test]
 fn an_interface_that_is_not_there_is_named() {
     match Source::open(Some("nosuch0")) {
@@ -110,22 +135,33 @@ fn during(source: &mut Source, work: impl FnOnce() + Send + 'static) -> Vec<Find
 /// Sends requests in two writes each, and answers each request of 440 octets with one octet. The
 /// client stays for a while, so that its process can be looked up.
 fn converse(listener: &TcpListener) {
+    let (client, server) = connect(listener);
+    exchange(client, server);
+}
+
+/// Returns the ends of a new connection: the client's and the server's.
+fn connect(listener: &TcpListener) -> (TcpStream, TcpStream) {
     let address = listener.local_addr().expect("an address");
+    let client = TcpStream::connect(address).expect("the server accepts");
+    (client, listener.accept().expect("a connection").0)
+}
+
+fn exchange(mut client: TcpStream, mut server: TcpStream) {
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            let mut server = listener.accept().expect("a connection").0;
             let mut question = [0; 440];
             while server.read_exact(&mut question).is_ok() {
                 server.write_all(b"!").expect("the client reads");
             }
         });
-        let mut client = TcpStream::connect(address).expect("the server accepts");
         for _ in 0..EXCHANGES {
             client.write_all(&[1; 40]).expect("the server reads");
             client.write_all(&[2; 400]).expect("the server reads");
             client.read_exact(&mut [0]).expect("the server answers");
         }
         std::thread::sleep(Duration::from_millis(1500));
+        // The server ends, too.
+        drop(client);
     });
 }
 

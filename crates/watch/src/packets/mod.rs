@@ -205,9 +205,18 @@ impl Source {
             writer: nobody(0),
             netns: 0,
         });
+        let senders = match connection.handshake {
+            true => found.sender,
+            // Without a SYN the analysis goes by the ports alone; the host knows who listens.
+            false => self
+                .owners
+                .roles(sender, receiver)
+                .told()
+                .unwrap_or(found.sender),
+        };
         let (local, remote, side) = match part {
-            Part::Sent => (sender, receiver, found.sender),
-            Part::AcknowledgedLate => (receiver, sender, found.sender.other()),
+            Part::Sent => (sender, receiver, senders),
+            Part::AcknowledgedLate => (receiver, sender, senders.other()),
         };
         let next = self.cookies.len() as u64 + 1;
         let cookie = *self.cookies.entry(found.connection).or_insert(next);

@@ -7,7 +7,9 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
+use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, Process, all_processes};
+use tinygram_stalls::Roles;
 
 use crate::event::Writer;
 use crate::pace::Pace;
@@ -25,8 +27,16 @@ pub(super) struct Owner {
 /// many sockets less often.
 #[derive(Default)]
 pub(super) struct Owners {
-    known: HashMap<(SocketAddr, SocketAddr), Owner>,
+    known: Known,
     pace: Pace,
+}
+
+/// What was found on this host.
+#[derive(Default)]
+struct Known {
+    ends: HashMap<(SocketAddr, SocketAddr), Owner>,
+    /// The ports on which somebody listens, or did, by network namespace.
+    listening: HashSet<(u32, u16)>,
 }
 
 impl Owners {
@@ -40,17 +50,58 @@ impl Owners {
     /// this host is that end.
     pub(super) fn of(&mut self, local: SocketAddr, remote: SocketAddr) -> Option<&Owner> {
         let ends = (local, remote);
-        if !self.known.contains_key(&ends) {
+        if !self.known.ends.contains_key(&ends) {
             self.look();
         }
-        self.known.get(&ends)
+        self.known.ends.get(&ends)
+    }
+
+    /// Returns what the listeners of this host tell of the roles of a connection's ends.
+    pub(super) fn roles(&mut self, local: SocketAddr, remote: SocketAddr) -> Roles {
+        let namespaces = [(local, remote), (remote, local)]
+            .map(|(local, remote)| self.of(local, remote).map(|owner| owner.netns));
+        let [listens, peer_listens] = [(namespaces[0], local), (namespaces[1], remote)]
+            .map(|(netns, end)| netns.is_some_and(|netns| self.known.listens(netns, end.port())));
+        Roles {
+            accepted: None,
+            listens,
+            peer_listens,
+            port: local.port(),
+            peer_port: remote.port(),
+        }
+    }
+}
+
+impl Known {
+    fn listens(&self, netns: u32, port: u16) -> bool {
+        self.listening.contains(&(netns, port))
+    }
+
+    /// Takes a socket into account. Returns its ends if it is one end of a connection.
+    fn note(&mut self, entry: &TcpNetEntry, netns: u32) -> Option<(SocketAddr, SocketAddr)> {
+        if entry.state == TcpState::Listen {
+            self.listening.insert((netns, entry.local_address.port()));
+        }
+        if entry.remote_address.ip().is_unspecified() {
+            return None;
+        }
+        let ends = (plain(entry.local_address), plain(entry.remote_address));
+        let owner = Owner {
+            writer: nobody(entry.uid),
+            netns,
+        };
+        self.ends.entry(ends).or_insert(owner);
+        Some(ends)
     }
 }
 
 /// Finds out who owns which end now.
-fn look(known: &mut HashMap<(SocketAddr, SocketAddr), Owner>) {
-    if known.len() >= MOST_KNOWN {
-        known.clear();
+fn look(known: &mut Known) {
+    if known.ends.len() >= MOST_KNOWN {
+        known.ends.clear();
+    }
+    if known.listening.len() >= MOST_KNOWN {
+        known.listening.clear();
     }
     let mut sockets = HashMap::new();
     let mut namespaces = HashSet::new();
@@ -66,13 +117,7 @@ fn look(known: &mut HashMap<(SocketAddr, SocketAddr), Owner>) {
             let four = process.tcp().unwrap_or_default();
             let six = process.tcp6().unwrap_or_default();
             for entry in four.into_iter().chain(six) {
-                let ends = (plain(entry.local_address), plain(entry.remote_address));
-                if !entry.remote_address.ip().is_unspecified() {
-                    let owner = Owner {
-                        writer: nobody(entry.uid),
-                        netns,
-                    };
-                    known.entry(ends).or_insert(owner);
+                if let Some(ends) = known.note(&entry, netns) {
                     sockets.insert(entry.inode, ends);
                 }
             }
@@ -85,7 +130,7 @@ fn look(known: &mut HashMap<(SocketAddr, SocketAddr), Owner>) {
         for descriptor in descriptors.flatten() {
             if let FDTarget::Socket(inode) = descriptor.target
                 && let Some(ends) = sockets.remove(&inode)
-                && let Some(owner) = known.get_mut(&ends)
+                && let Some(owner) = known.ends.get_mut(&ends)
             {
                 owner.writer = writer(process, owner.writer.uid);
             }
