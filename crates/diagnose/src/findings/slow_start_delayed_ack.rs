@@ -26,6 +26,7 @@ pub(super) fn evidence(f: &Finding) -> Vec<String> {
 
 fn full_segments(hold: &Hold) -> String {
     match hold.flight.div_ceil(hold.mss) {
+        1 if hold.flight < hold.mss => "one segment".to_owned(),
         1 => "one full segment".to_owned(),
         more => format!("{more} full segments"),
     }

@@ -204,7 +204,7 @@ fn what_an_initial_window_holds_is_no_nagle_round_trip() {
 /// rule.
 #[test]
 fn behind_what_was_lost_on_its_way_the_window_is_one_segment() {
-    let held = |number: u16| {
+    let held = |number: u16, again: &str| {
         let mut player = Player::new();
         player.play("0.0 c S\n2.0 s S. id 1\n2.05 c .");
         player.play(&format!(
@@ -213,7 +213,7 @@ fn behind_what_was_lost_on_its_way_the_window_is_one_segment() {
              13.0  s D 1460 id 3
              13.1  s D 1460 id 4
              13.15 c .
-             220.5 s D 1460 id {number}
+             220.5 s {again} id {number}
              420.3 c .
              422.3 s P 148 id {}
              422.5 c P 355
@@ -223,7 +223,9 @@ fn behind_what_was_lost_on_its_way_the_window_is_one_segment() {
         ));
         accused(&player.report())
     };
-    assert_eq!(held(7), [Kind::SlowStartDelayedAck]);
+    assert_eq!(held(7, "D 1460"), [Kind::SlowStartDelayedAck]);
+    assert_eq!(held(7, "P 1438"), [Kind::SlowStartDelayedAck]);
     // Nothing is missing.
-    assert_eq!(held(5), [Kind::OddFullShortFinal]);
+    assert_eq!(held(5, "D 1460"), [Kind::OddFullShortFinal]);
+    assert!(held(5, "P 1438").contains(&Kind::WriteWriteRead));
 }

@@ -8,9 +8,9 @@ use tinygram_stalls::thresholds::SMALL_FIRST_WINDOW;
 
 pub(crate) fn is(hold: &Hold, half: &Half) -> bool {
     let stopped = begins(hold, half) || begins_again(hold, half);
+    let full = hold.trigger_len.is_multiple_of(hold.mss) && hold.held_len >= hold.mss;
     hold.release.is_some()
-        && ((stopped && hold.held_len >= hold.mss) || was_lost_before(hold))
-        && hold.trigger_len.is_multiple_of(hold.mss)
+        && ((stopped && full) || was_lost_before(hold))
         && hold.room >= hold.held_len
 }
 
@@ -41,7 +41,7 @@ fn begins_again(hold: &Hold, half: &Half) -> bool {
 /// Returns whether the one segment in flight was sent a second time, after its first sending was lost on its way to the
 /// capture point. Then the window was one segment, and whatever was ready waited, however short.
 fn was_lost_before(hold: &Hold) -> bool {
-    hold.sent_again && hold.flight == hold.mss
+    hold.sent_again && hold.flight == hold.trigger_len
 }
 
 /// Returns whether the first flight was one full segment with full ones ready behind it. No buffer is so small, and no
