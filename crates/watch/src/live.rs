@@ -149,10 +149,10 @@ impl Live {
         }
     }
 
-    /// Returns whether the side of a finding is known from the handshake of its connection.
+    /// Returns whether findings know which side is the server: from the handshake, or from who listens.
     #[must_use]
-    pub fn saw_the_handshake(&self, finding: &Finding) -> bool {
-        matches!(self.from, Origin::Packets(_)) && finding.connection.accepted.is_some()
+    pub fn knows_sides(&self) -> bool {
+        matches!(self.from, Origin::Packets(_))
     }
 
     /// Returns how many events or packets found no room, plus the findings whose connection was

@@ -235,8 +235,7 @@ impl Source {
                 mss: mss(found),
                 srtt_ns: connection.rtt_ns.unwrap_or(0),
                 min_rtt_ns: connection.rtt_ns,
-                // Without a handshake the analysis takes the end with the lower port for the server.
-                accepted: connection.handshake.then_some(side == Side::Server),
+                accepted: Some(side == Side::Server),
             },
             side,
             process: writer,

@@ -176,7 +176,7 @@ impl Watch {
     fn keep(&mut self, new: Vec<Finding>) -> Vec<(Finding, Process)> {
         let mut kept = Vec::new();
         for mut finding in new {
-            if !self.live.saw_the_handshake(&finding) {
+            if !self.live.knows_sides() {
                 finding.side = self.processes.side(&finding.process, &finding.connection);
             }
             let process = self
