@@ -26,6 +26,8 @@ pub struct Follower {
     missed: BTreeSet<u64>,
     followed: Followed,
     next_walk: Instant,
+    /// How many followers walk over the sockets.
+    walkers: u32,
 }
 
 /// A connection that is not set yet.
@@ -74,7 +76,13 @@ impl Follower {
             missed: BTreeSet::new(),
             followed: Followed::default(),
             next_walk: Instant::now() + WALK_AFTER,
+            walkers: 1,
         })
+    }
+
+    /// Says how many followers this process has: each walks the less often.
+    pub fn share_with(&mut self, walkers: usize) {
+        self.walkers = u32::try_from(walkers).unwrap_or(u32::MAX);
     }
 
     /// Does what is to be done, and waits for at most `patience` if that is nothing.
@@ -113,8 +121,9 @@ impl Follower {
         if now >= self.next_walk {
             let begun = Instant::now();
             self.walk(hand, begun)?;
-            // A hundredth of a processor at most.
-            self.next_walk = Instant::now() + (begun.elapsed() * 100).max(WALK_AFTER);
+            // A hundredth of a processor at most, by all of them.
+            let pause = begun.elapsed() * 100 * self.walkers;
+            self.next_walk = Instant::now() + pause.max(WALK_AFTER);
         }
         Ok(())
     }

@@ -323,6 +323,10 @@ pub(super) fn watch_over(
     let mut ids = tried.kept.clone();
     let mut followers = Vec::new();
     let begun = followers_of(plan, remedy, hand, &mut followers);
+    let count = followers.len();
+    for follower in &mut followers {
+        follower.share_with(count);
+    }
     let followed = begun.and_then(|()| {
         // Those that were opened since the trial.
         ids.extend(sweep(plan, remedy, hand)?);
