@@ -201,6 +201,25 @@ def page_draws_the_report_inside(it):
     assert it.tab.complaints() == [], it.tab.complaints()
 
 
+def page_follows_the_reports_links(it):
+    """A link within the report leads to what it names, though the report's frame has no address."""
+    it.tab.open()
+    it.tab.browser.evaluate("document.querySelector('#sample').click()")
+    it.tab.judged()
+    # The frame's script runs a moment later.
+    it.tab.until("true")
+    it.tab.browser.evaluate("new Promise((done) => setTimeout(done, 500))")
+    it.tab.attend()
+    in_view = """((it) => it.getBoundingClientRect().top >= -1 && it.getBoundingClientRect().top < innerHeight)"""
+    last = "document.getElementById([...document.querySelectorAll('nav li > a')].at(-1).hash.slice(1))"
+    assert not it.tab.in_frame(f"{in_view}({last})"), "the last article is in view without a link"
+    it.tab.in_frame("[...document.querySelectorAll('nav li > a')].at(-1).click()")
+    assert it.tab.in_frame(f"{in_view}({last})")
+    it.tab.in_frame("document.querySelector('a.up').click()")
+    assert it.tab.in_frame(f"{in_view}(document.getElementById('contents'))")
+    assert it.tab.complaints() == [], it.tab.complaints()
+
+
 def page_says_of_damage_what_the_command_line_says(it):
     made = damaged(it.folder)
     it.tab.open()

@@ -35,15 +35,35 @@ function foldingButton() {
   return button;
 }
 
-/** Unfolds the article that a link names. */
-function unfoldNamed() {
-  const named = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  const unit = named && (named.closest(".unit") ?? named.querySelector(":scope > .unit"));
+/** Returns what a link within the page names. */
+function named(hash) {
+  return hash && document.getElementById(decodeURIComponent(hash.slice(1)));
+}
+
+/** Unfolds an article, or the one around a part of it. */
+function unfold(part) {
+  const unit = part && (part.closest(".unit") ?? part.querySelector(":scope > .unit"));
   if (unit) unit.open = true;
 }
 
+function unfoldNamed() {
+  unfold(named(location.hash));
+}
+
+/** Follows a link within the page. */
+function follow(event) {
+  const link = event.target.closest?.('a[href^="#"]');
+  if (!link) return;
+  // A link to where the reader already is changes nothing, and still means the article.
+  if (location.protocol !== "about:") return void setTimeout(unfoldNamed);
+  // In a frame without an address such a link would lead to the page around it.
+  event.preventDefault();
+  const part = named(link.getAttribute("href"));
+  unfold(part);
+  part?.scrollIntoView();
+}
+
 addEventListener("hashchange", unfoldNamed);
-// A link to where the reader already is changes nothing, and still means the article.
-addEventListener("click", (event) => event.target.closest?.('a[href^="#"]') && setTimeout(unfoldNamed));
+addEventListener("click", follow);
 addEventListener("beforeprint", () => document.querySelectorAll(".unit").forEach((unit) => (unit.open = true)));
 unfoldNamed();
