@@ -189,6 +189,8 @@ def page_has_an_address_for_each_setting(it):
     shown = "[...document.querySelectorAll('#chapter-today .slider output')].slice(0, 3).map((it) => it.textContent)"
     assert it.tab.browser.evaluate(shown) == ["500 octets", "200 octets", "1.00 ms"], it.tab.browser.evaluate(shown)
     assert it.tab.browser.evaluate("document.querySelector('#chapter-today select').value") == "cork"
+    # The text speaks of the rule that is chosen.
+    it.tab.until("document.querySelector('#chapter-today [data-rule=a]').textContent === 'CORK'")
     before = it.tab.browser.evaluate("document.querySelector('#chapter-today .result').textContent")
     it.tab.browser.evaluate("document.querySelector('#chapter-today .slider input').focus()")
     for kind in ["rawKeyDown", "keyUp"]:

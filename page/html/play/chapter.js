@@ -72,6 +72,7 @@ class Chapter {
     for (const [name, of] of Object.entries(this.plan.says ?? {})) {
       for (const place of this.section.querySelectorAll(`[data-says="${name}"]`)) place.textContent = of([a, b], this.values);
     }
+    for (const place of this.section.querySelectorAll("[data-rule]")) place.textContent = this.nameOf(place.dataset.rule === "b");
   }
 
   /** The name of a side's rule. */
