@@ -11,7 +11,8 @@ use crate::audit;
 use crate::group::{Group, plural, seconds};
 use crate::trace::{self, Excerpt};
 
-pub(super) fn article(at: usize, group: &Group<'_>) -> io::Result<Article> {
+/// Returns the article; `told` is its sentence.
+pub(super) fn article(at: usize, group: &Group<'_>, told: String) -> io::Result<Article> {
     let typical = group.typical();
     let mut sections = vec![Section::List {
         title: String::new(),
@@ -32,7 +33,7 @@ pub(super) fn article(at: usize, group: &Group<'_>) -> io::Result<Article> {
     Ok(Article {
         id: format!("finding-{}", at + 1),
         title: format!("{} by the {}", group.kind.title(), typical.sender),
-        lead: group.sentence(),
+        lead: told,
         badges: badges(group),
         sections,
     })

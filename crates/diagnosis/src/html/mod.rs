@@ -1,6 +1,7 @@
 //! `--html`: one self-contained page.
 
 mod group;
+mod possible;
 mod tables;
 mod time_sequence;
 mod timeline;
@@ -31,11 +32,16 @@ pub fn page(results: &Diagnosis, origin: String) -> io::Result<Page> {
     );
     sections.extend(tables::totals(results).map(Section::Table));
     sections.extend(tables::connections(results));
-    if !groups.is_empty() {
+    let possible = possible::article(results);
+    if !groups.is_empty() || possible.is_some() {
         sections.push(part("Findings", "The costliest first."));
-        for (at, group) in groups.iter().take(GROUPS).enumerate() {
-            sections.push(Section::Article(group::article(at, group)?));
-        }
+    }
+    for (at, group) in groups.iter().take(GROUPS).enumerate() {
+        let told = told(results, group);
+        sections.push(Section::Article(group::article(at, group, told)?));
+    }
+    sections.extend(possible.map(Section::Article));
+    if !groups.is_empty() {
         sections.push(part("How to make the change", ""));
         sections.push(Section::Article(recipe_article()));
     }
@@ -47,11 +53,19 @@ pub fn page(results: &Diagnosis, origin: String) -> io::Result<Page> {
     })
 }
 
+/// Returns a group's sentence, with its capture if there are several.
+fn told(results: &Diagnosis, group: &Group<'_>) -> String {
+    match results.captures.len() {
+        0 | 1 => group.sentence(),
+        _ => format!("{}: {}", group.capture.name, group.sentence()),
+    }
+}
+
 /// Returns the findings, costliest first; or a sentence that there are none.
 fn verdict(results: &Diagnosis, groups: &[Group<'_>]) -> Section {
     let total = results.total();
     let mut sentences: Vec<_> = (groups.iter().take(SENTENCES))
-        .map(|group| (Tone::Bad, group.sentence()))
+        .map(|group| (Tone::Bad, told(results, group)))
         .collect();
     let outcome = outcome(results, true);
     sentences.extend(

@@ -45,25 +45,37 @@ fn total_table(title: &str, totals: &[Total]) -> Table {
 /// Returns the connections, costliest first, and why what looked like a stall in them is not one.
 pub(super) fn connections(results: &Diagnosis) -> Vec<Section> {
     let mut reports: Vec<_> = (results.captures.iter())
-        .flat_map(|capture| &capture.report.connections)
+        .flat_map(|capture| {
+            let connections = &capture.report.connections;
+            connections.iter().map(move |it| (&*capture.name, it))
+        })
         .collect();
-    reports.sort_by_key(|it| (std::cmp::Reverse(it.cost_ns), std::cmp::Reverse(it.frames)));
+    reports.sort_by_key(|(_, it)| (std::cmp::Reverse(it.cost_ns), std::cmp::Reverse(it.frames)));
+    let are_many = results.captures.len() > 1;
+    let named = are_many.then(|| words("capture"));
+    let columns = named.into_iter().chain([
+        numbers("no."),
+        words("client \u{2192} server"),
+        numbers("frames"),
+        numbers("RTT"),
+        words("captured"),
+        numbers("stalls"),
+        numbers("cost"),
+        words("looked like a stall and is not"),
+    ]);
     let table = Table {
         title: "Connections".into(),
-        columns: vec![
-            numbers("no."),
-            words("client \u{2192} server"),
-            numbers("frames"),
-            numbers("RTT"),
-            words("captured"),
-            numbers("stalls"),
-            numbers("cost"),
-            words("looked like a stall and is not"),
-        ],
-        rows: reports.iter().take(ROWS).map(|it| row(it)).collect(),
+        columns: columns.collect(),
+        rows: (reports.iter().take(ROWS))
+            .map(|(name, it)| {
+                let named = are_many.then(|| Entry::new(*name));
+                named.into_iter().chain(row(it)).collect()
+            })
+            .collect(),
         notes: left_out(reports.len(), ROWS, "connection"),
     };
     let mut sections = vec![Section::Table(table)];
+    let reports: Vec<_> = reports.into_iter().map(|(_, it)| it).collect();
     sections.extend(why_not(&reports));
     sections
 }
