@@ -113,6 +113,7 @@ fn a_stall_is_cured_on_the_running_server_and_put_back() {
     assert!(text.contains("cure: expected: p50 4"), "{text}");
     assert!(text.contains("expected with it: p50"), "{text}");
     assert!(text.contains("processor time of its processes"), "{text}");
+    assert!(!text.contains("cannot tell what it would do"), "{text}");
     assert!(service.server.nodelay().unwrap());
 
     let undone = service.tinygram("set", &["--undo"]);

@@ -36,7 +36,10 @@ fn text(plan: &Plan, cured: &Cured) -> String {
         match tried {
             None => {
                 let _ = writeln!(text, "{}", offered(remedy));
-                if let Some(expected) = cured.expected.get(index) {
+                // Of what is not tried nothing is asked, unless nothing is to be changed.
+                if plan.is_dry
+                    && let Some(expected) = cured.expected.get(index)
+                {
                     let _ = writeln!(text, "    {}", expected::told(expected.as_ref()));
                 }
             }
