@@ -137,9 +137,11 @@ fn another_remedy_where_nodelay_makes_a_flood() {
     let Some(scene) = Scene::on_one_host("127.0.0.1", &["12"], "600") else {
         return;
     };
-    let text = scene.cure(&scene.client, &[]);
+    // With pingpong a request took 1.7 times the segments on a quiet machine and 2.03 times on a busy one, so that the bound of
+    // 100 % more would decide by chance. NODELAY takes six times as many.
+    let text = scene.cure(&scene.client, &["--max-extra-segments", "250"]);
     assert_kept(&text, "pingpong=255");
-    let too_many = text.matches("takes more than 100 % more segments");
+    let too_many = text.matches("takes more than 250 % more segments");
     assert_eq!(too_many.count(), 2, "{text}");
 }
 
