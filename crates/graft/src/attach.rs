@@ -153,6 +153,8 @@ fn put(pid: u32, what: Attachment<'_>, journal: &Journal) -> Result<Held, Failed
     let planted = plant::plant(&tracee, scratch, &process, program, bias, object)?;
     let first = threads.go_on();
     planted.set_up(settings, pid as pid_t);
+    // SAFETY: no arguments, cannot fail.
+    let keeper = unsafe { libc::getpid() } as u32;
     let record = Record {
         pid,
         started: started(pid).unwrap_or(0),
@@ -160,6 +162,7 @@ fn put(pid: u32, what: Attachment<'_>, journal: &Journal) -> Result<Held, Failed
         build,
         code: planted.code,
         shared: planted.shared,
+        keeper: (keeper, started(keeper).unwrap_or(0)),
         patches: planted.jumps.clone(),
     };
     journal.announce(&record)?;

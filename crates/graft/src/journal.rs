@@ -27,8 +27,19 @@ pub struct Record {
     pub code: (u64, u64),
     /// Where the shared memory is, and its length.
     pub shared: (u64, u64),
+    /// The keeper: its number, and when it started.
+    pub keeper: (u32, u64),
     /// The octets that were replaced.
     pub patches: Vec<Patch>,
+}
+
+impl Record {
+    /// Returns whether the keeper still runs.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        let (keeper, when) = self.keeper;
+        started(keeper) == Some(when)
+    }
 }
 
 /// Octets that were replaced.
@@ -206,7 +217,8 @@ fn trust(path: &Path, file: &File) -> Result<(), JournalError> {
 
 fn encode(record: &Record) -> String {
     let mut text = format!(
-        "{FORM} pid={} started={} boot={} build={:08x} code={:x}+{:x} shared={:x}+{:x}",
+        "{FORM} pid={} started={} boot={} build={:08x} code={:x}+{:x} shared={:x}+{:x} \
+         keeper={}:{}",
         record.pid,
         record.started,
         record.boot,
@@ -215,6 +227,8 @@ fn encode(record: &Record) -> String {
         record.code.1,
         record.shared.0,
         record.shared.1,
+        record.keeper.0,
+        record.keeper.1,
     );
     for patch in &record.patches {
         let (before, after) = (hex(&patch.before), hex(&patch.after));
@@ -244,6 +258,10 @@ fn decode(line: &str) -> Option<Record> {
             "build" => record.build = u32::from_str_radix(value, 16).ok()?,
             "code" => record.code = range(value)?,
             "shared" => record.shared = range(value)?,
+            "keeper" => {
+                let (pid, when) = value.split_once(':')?;
+                record.keeper = (pid.parse().ok()?, when.parse().ok()?);
+            }
             "patch" => {
                 let mut parts = value.split(':');
                 let mut part = || parts.next();
@@ -288,17 +306,20 @@ pub fn boot() -> String {
     text.trim().to_owned()
 }
 
-/// Returns when a process started, in the kernel's ticks.
+/// Returns when a process started, in the kernel's ticks; `None` if there is none, or it has ended.
 #[must_use]
 pub fn started(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything; the 22nd field is the 20th after it.
     let rest = text.rsplit_once(')')?.1;
-    rest.split_ascii_whitespace().nth(19)?.parse().ok()
+    let mut words = rest.split_ascii_whitespace();
+    let state = words.next()?;
+    // One that has ended stays there until its parent takes notice.
+    (!matches!(state, "Z" | "X")).then(|| words.nth(18)?.parse().ok())?
 }
 
 /// The first word of a line, with the number of its form.
-const FORM: &str = "graft/1";
+const FORM: &str = "graft/2";
 /// No record is longer, in octets.
 const LONGEST: u64 = 64 << 10;
 
@@ -316,6 +337,7 @@ mod tests {
             build: 7,
             code: (0x7000, 0x40),
             shared: (0x9000, 0x100),
+            keeper: (pid, started(pid).unwrap()),
             patches: vec![Patch {
                 address: 0x40_1000,
                 before: vec![0x49, 0x89, 0xf2, 0x48, 0x89],

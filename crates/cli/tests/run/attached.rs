@@ -166,6 +166,21 @@ fn without_its_keeper_a_program_is_as_without_us_until_the_next_call() {
     assert!(case.is_as_it_was());
 }
 
+/// The code of a program that holds nothing does not notice that its keeper was killed.
+#[test]
+fn after_its_keeper_was_killed_a_quiet_program_can_be_attached_to_anew() {
+    let Some(case) = Case::begin() else { return };
+    case.attach();
+    let again = case.run("--attach");
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(said.contains("is covered already"), "{said}");
+    case.kill_keeper();
+    case.attach();
+    assert!(case.segments() < 1.5);
+    case.detach();
+    assert!(case.is_as_it_was());
+}
+
 #[test]
 fn a_program_under_load_survives_ten_attachments() {
     under_load(10);

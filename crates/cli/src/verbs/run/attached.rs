@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tinygram_graft::attach::{self, Attachment};
 use tinygram_graft::detach;
-use tinygram_graft::journal::{self, Journal};
+use tinygram_graft::journal::{self, Journal, Record};
 use tinygram_graft::object::Object;
 use tinygram_graft::plant::Failed;
 
@@ -95,7 +95,9 @@ fn put_back_what_nobody_keeps(pid: u32, build: u32, journal: &Journal) -> Result
     let record = journal
         .read(pid)
         .map_err(|error| failed(pid, error.into()))?;
-    if state(pid).is_some() {
+    // The code may not have noticed yet that its keeper was killed.
+    let is_kept = record.as_ref().is_none_or(Record::is_kept);
+    if is_kept && state(pid).is_some() {
         return Err(Failure::Input(format!(
             "process {pid} is covered already; tinygram run --switch changes its policy"
         )));
