@@ -1,5 +1,6 @@
-// Both ends of lab/run-go-stress: `stress serve` is the server that is put under `tinygram run`, and
-// `stress ask ADDRESS SEED MESSAGES CONNECTIONS` asks it and compares every octet.
+// Both ends of lab/run-go-stress and lab/run-go-attach: `stress serve` is the server that is put under `tinygram run`,
+// and `stress ask ADDRESS SEED MESSAGES CONNECTIONS` asks it and compares every octet. With MESSAGES 0 it asks until its
+// standard input ends. carried.go has the same messages in HTTP and NATS.
 //
 // A request has 16 octets: the manner of answering, how many messages are wanted, and a seed. Seed and
 // number decide the size of each message and where its octets are taken from in a table that both ends
@@ -93,19 +94,29 @@ func now() uint64 {
 func main() {
 	switch os.Args[1] {
 	case "serve":
-		serve()
+		serve(argument(2, "raw"))
 	case "ask":
-		ask()
+		ask(argument(6, "raw"))
 	}
+}
+
+func argument(at int, otherwise string) string {
+	if len(os.Args) > at {
+		return os.Args[at]
+	}
+	return otherwise
 }
 
 // The server ---------------------------------------------------------------------------------------
 
-func serve() {
+func serve(kind string) {
 	if rate, _ := strconv.Atoi(os.Getenv("PROFILE_HZ")); rate > 0 {
 		runtime.SetCPUProfileRate(rate)
 		// It complains that a rate is set already, and keeps it.
 		pprof.StartCPUProfile(io.Discard)
+	}
+	if kind != "raw" {
+		serveHTTP(kind)
 	}
 	name := fmt.Sprintf("%s/table-%d", os.TempDir(), os.Getpid())
 	check(os.WriteFile(name, table, 0o600))
@@ -292,7 +303,8 @@ type tally struct {
 	left atomic.Int64
 }
 
-func ask() {
+func ask(kind string) {
+	talk := conversations[kind]
 	address := os.Args[2]
 	seed, _ := strconv.ParseUint(os.Args[3], 10, 64)
 	messages, _ := strconv.ParseInt(os.Args[4], 10, 64)
@@ -300,6 +312,13 @@ func ask() {
 	sum := &tally{}
 	sum.Wrong = []string{}
 	sum.left.Store(messages)
+	if messages == 0 {
+		sum.left.Store(1 << 62)
+		go func() {
+			io.Copy(io.Discard, os.Stdin)
+			sum.left.Store(0)
+		}()
+	}
 	var all sync.WaitGroup
 	for lane := 0; lane < connections; lane++ {
 		all.Add(1)
@@ -307,7 +326,7 @@ func ask() {
 			defer all.Done()
 			for at := uint64(0); sum.left.Load() > 0; at++ {
 				random := mix(seed + uint64(lane)<<40 + at)
-				if err := converse(address, random, sum); err != nil {
+				if err := talk(address, random, sum); err != nil {
 					sum.Lock()
 					sum.Wrong = append(sum.Wrong, fmt.Sprintf("seed %d lane %d conversation %d: %v", seed, lane, at, err))
 					sum.left.Store(0)
@@ -347,7 +366,7 @@ func converse(address string, random uint64, sum *tally) error {
 		if manner == halfClose || manner == spliced {
 			dialled.(*net.TCPConn).CloseWrite()
 		}
-		if err := compare(reader, seed, number, sum); err != nil {
+		if err := compare(reader, seed, number, sum, bare{}); err != nil {
 			return fmt.Errorf("manner %d, request %d: %w", manner, at, err)
 		}
 	}
@@ -359,12 +378,27 @@ func converse(address string, random uint64, sum *tally) error {
 	return nil
 }
 
-func compare(reader *bufio.Reader, seed uint64, number int, sum *tally) error {
+// framing reads what a protocol has around a message.
+type framing interface {
+	before(reader *bufio.Reader, length int) error
+	after(reader *bufio.Reader) error
+}
+
+// bare is a stream of messages and nothing else.
+type bare struct{}
+
+func (bare) before(*bufio.Reader, int) error { return nil }
+func (bare) after(*bufio.Reader) error       { return nil }
+
+func compare(reader *bufio.Reader, seed uint64, number int, sum *tally, frame framing) error {
 	var octets uint64
 	delays := make([]uint64, 0, 16)
 	for at := 0; at < number; at++ {
 		expected := content(seed, at)
 		var stamp [stampSize]byte
+		if err := frame.before(reader, stampSize+len(expected)); err != nil {
+			return fmt.Errorf("before message %d of %d: %w", at, number, err)
+		}
 		if _, err := io.ReadFull(reader, stamp[:]); err != nil {
 			return fmt.Errorf("message %d of %d: %w", at, number, err)
 		}
@@ -378,6 +412,9 @@ func compare(reader *bufio.Reader, seed uint64, number int, sum *tally) error {
 			}
 			reader.Discard(len(there))
 			left = left[len(there):]
+		}
+		if err := frame.after(reader); err != nil {
+			return fmt.Errorf("after message %d of %d: %w", at, number, err)
 		}
 		written, read := binary.LittleEndian.Uint64(stamp[:]), now()
 		if written > read || read-written > uint64(time.Hour) {
