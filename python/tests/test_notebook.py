@@ -1,4 +1,4 @@
-"""docs/fleet.ipynb runs, and says what it says it does; so do the queries of docs/fleet.md."""
+"""book/src/build/fleet.ipynb runs, and says what it says it does; so do the queries of book/src/build/fleet.md."""
 
 import re
 
@@ -8,7 +8,7 @@ from conftest import CORPUS, ROOT
 
 import tinygram
 
-DOCS = ROOT / "docs"
+DOCS = ROOT / "book" / "src" / "build"
 QUERIES = re.findall(r"```sql\n(.*?)```", (DOCS / "fleet.md").read_text(), re.DOTALL)
 
 

@@ -262,7 +262,7 @@ print(open('/proc/net/dev').read())
     assert_eq!(refused.status.code(), Some(2));
 }
 
-/// The short version of the comparison in docs/backend.md. On a link with a rate, reader and writer
+/// The short version of the comparison in book/src/build/backends.md. On a link with a rate, reader and writer
 /// do not race, so the simulator can be compared with the kernel. A machine that withholds the
 /// processor for 30 ms causes stalls that follow from no rule. This must not hit the same request
 /// in two of three repetitions, and the test gets a second chance.

@@ -34,16 +34,26 @@ fn everything_agrees_and_the_document_is_current() {
     let now = text(&output.stdout);
     let off: Vec<_> = now.lines().filter(|line| line.contains('✗')).collect();
     assert_eq!(output.status.code(), Some(0), "{}", off.join("\n"));
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/REPRODUCTION.md");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src/evidence/reproduction.md");
     let kept = std::fs::read_to_string(path).expect("the document is there");
     for (at, (kept, now)) in kept.lines().zip(now.lines()).enumerate() {
-        assert_eq!(kept, now, "docs/REPRODUCTION.md, line {}; {RENEW}", at + 1);
+        assert_eq!(
+            kept,
+            now,
+            "book/src/evidence/reproduction.md, line {}; {RENEW}",
+            at + 1
+        );
     }
-    assert_eq!(kept.len(), now.len(), "docs/REPRODUCTION.md; {RENEW}");
+    assert_eq!(
+        kept.len(),
+        now.len(),
+        "book/src/evidence/reproduction.md; {RENEW}"
+    );
 }
 
 const RENEW: &str = "renew it with `cargo run --release -- reproduce --format markdown --output \
-                     docs/REPRODUCTION.md`";
+                     book/src/evidence/reproduction.md`";
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {

@@ -1,4 +1,4 @@
-//! `--format parquet|arrow`: a diagnosis as the tables of docs/tables.md.
+//! `--format parquet|arrow`: a diagnosis as the tables of book/src/reference/tables.md.
 
 use tinygram_diagnose::{
     ConnectionReport, Direction, Facts, Finding, Obstacle, Pieces, Protocol, Side, Verdict,

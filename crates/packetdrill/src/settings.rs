@@ -231,7 +231,7 @@ impl Settings {
     }
 
     /// Returns the profile's extensions, changed by what the script sets and by the buffers' growth,
-    /// which a profile leaves to its caller. docs/conformance.md names every other change.
+    /// which a profile leaves to its caller. book/src/evidence/conformance.md names every other change.
     fn extensions(&self) -> Extensions {
         let mut extensions = self.profile_extensions();
         extensions.receive_buffer_most = Some(match self.freebsd() {
@@ -413,14 +413,14 @@ mod tests {
             ..Extensions::MODERN
         };
         assert_eq!(freebsd, expected);
-        let documents = include_str!("../../../docs/conformance.md");
+        let documents = include_str!("../../../book/src/evidence/conformance.md");
         for name in [
             "Extensions::receive_buffer_most",
             "Extensions::send_buffer_most",
             "PushEndsWrites::buffer_overhead",
         ] {
             let stands = documents.contains(&format!("`{name}`"));
-            assert!(stands, "{name} is not in docs/conformance.md");
+            assert!(stands, "{name} is not in book/src/evidence/conformance.md");
         }
     }
 

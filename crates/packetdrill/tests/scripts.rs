@@ -13,7 +13,7 @@ use tinygram_packetdrill::conformance::{Expectations, Outcome, Run, Under, scrip
 fn every_script_of_ours_passes() {
     let Some(packetdrill) = packetdrill() else {
         eprintln!(
-            "skipped: no packetdrill in PACKETDRILL or PATH; docs/conformance.md says how to build it"
+            "skipped: no packetdrill in PACKETDRILL or PATH; book/src/evidence/conformance.md says how to build it"
         );
         return;
     };

@@ -44,7 +44,7 @@
 //! benchmark and nothing else: 300 lines, one connection, no loss, no options, no retransmission
 //! timer, no observer, policies inlined. It has the same events (7.8 for each data segment), the same
 //! costs and jitter, and its scores agree with those of this one in 66 sets of parameters
-//! ([docs/independent.md](../../../docs/independent.md)). It costs 1252 instructions per data segment
+//! ([book/src/evidence/independent.md](../../../book/src/evidence/independent.md)). It costs 1252 instructions per data segment
 //! on FDDI and 1264 on Ethernet, 160 per event (release build). So a goal of 1700 leaves 450 for
 //! everything else that a general engine and its hosts do; the engine's share of the 3340 alone is 1300.
 //!

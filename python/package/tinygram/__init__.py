@@ -2,7 +2,7 @@
 
 Each function returns one `Table` or several: Arrow data that pyarrow (`pyarrow.table(t)`), Polars
 (`polars.DataFrame(t)`), pandas (`pandas.DataFrame.from_arrow(t)`) and DuckDB (`duckdb.sql("from t")`) read without
-a copy. docs/tables.md names every column with its unit.
+a copy. book/src/reference/tables.md names every column with its unit.
 
 Options and their checks are the command line's. A wrong option raises a `ValueError` with the command line's
 message. A file that does not exist raises a `FileNotFoundError`, a file that may not be read a `PermissionError`,

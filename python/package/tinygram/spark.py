@@ -4,7 +4,7 @@
     tinygram.spark.register(spark)
     spark.read.format("tinygram").option("table", "findings").load("captures/*.pcap*")
 
-The tables and their columns are described in docs/tables.md:
+The tables and their columns are described in book/src/reference/tables.md:
 
 | table | one task reads | options |
 |---|---|---|

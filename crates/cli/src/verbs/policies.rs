@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     terminal::print(text.as_bytes())
 }
 
-/// Returns every policy, as rows of docs/tables.md.
+/// Returns every policy, as rows of book/src/reference/tables.md.
 pub(crate) fn rows() -> Rows {
     let mut rows = Rows::of(&schemas::POLICIES);
     for it in listed() {

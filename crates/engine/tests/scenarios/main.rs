@@ -79,7 +79,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
     for entry in entries {
         let path = entry.map_err(|e| e.to_string())?.path();
         if path.is_dir() {
-            // Those in packetdrill's own notation are for packetdrill (docs/conformance.md).
+            // Those in packetdrill's own notation are for packetdrill (book/src/evidence/conformance.md).
             if !path.ends_with("scenarios/packetdrill") {
                 collect(&path, files)?;
             }

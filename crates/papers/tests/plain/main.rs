@@ -111,7 +111,7 @@ fn score(set: Set) -> f64 {
 /// What the paper's kernel does: a read goes on, and a call waits for what it sent.
 const AS_BSD: (bool, bool) = (true, false);
 
-/// `docs/independent.md` has this table.
+/// `book/src/evidence/independent.md` has this table.
 #[test]
 fn the_scores_are_those_of_the_plain_rules_whatever_the_costs() {
     println!("set  segment  wake-up  as BSD  a read ends  runs ahead  both  simulator");

@@ -91,7 +91,7 @@ pub static FINDINGS: Table = Table {
             always(
                 "kind",
                 Text,
-                "what it is, for example `write-write-read`; docs/diagnose.md has all kinds",
+                "what it is, for example `write-write-read`; the book has all kinds",
             ),
             always(
                 "sender",
@@ -196,7 +196,7 @@ pub static RULED_OUT: Table = Table {
             always(
                 "kind",
                 Text,
-                "what it was, for example `slow-link`; docs/diagnose.md has all",
+                "what it was, for example `slow-link`; the book has all",
             ),
             always("count", Int, "how often"),
             always(

@@ -1,4 +1,4 @@
-//! All tables. docs/tables.md is generated from these constants.
+//! All tables. book/src/reference/tables.md is generated from these constants.
 
 mod diagnose;
 mod prevalence;
@@ -92,14 +92,17 @@ mod tests {
 
     #[test]
     fn the_document_is_what_the_schemas_are() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tables.md");
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../book/src/reference/tables.md"
+        );
         if std::env::var_os("UPDATE").is_some() {
             std::fs::write(path, document()).expect("the document can be written");
         }
-        let written = std::fs::read_to_string(path).expect("docs/tables.md is there");
+        let written = std::fs::read_to_string(path).expect("book/src/reference/tables.md is there");
         assert!(
             written == document(),
-            "docs/tables.md is out of date: UPDATE=1 cargo test -p tinygram-tables"
+            "book/src/reference/tables.md is out of date: UPDATE=1 cargo test -p tinygram-tables"
         );
     }
 }

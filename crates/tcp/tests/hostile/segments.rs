@@ -105,7 +105,7 @@ fn a_refused_segment_changes_nothing_that_is_there() {
     assert_eq!(victim.read(key), b"abcdef");
 }
 
-/// The figures of the table of bounds in docs/stack.md.
+/// The figures of the table of bounds in book/src/build/stack.md.
 #[test]
 fn octets_far_apart_take_a_piece_of_memory_each_however_far() {
     let arrive = |places: &[u32]| {

@@ -86,11 +86,11 @@ pub(crate) enum Format {
     Text,
     /// One document, schema tinygram.diagnose/1
     Json,
-    /// A table (docs/tables.md) as CSV
+    /// A table (the book: tables) as CSV
     Csv,
-    /// A table (docs/tables.md) as a Parquet file
+    /// A table (the book: tables) as a Parquet file
     Parquet,
-    /// A table (docs/tables.md) as an Arrow file
+    /// A table (the book: tables) as an Arrow file
     Arrow,
 }
 

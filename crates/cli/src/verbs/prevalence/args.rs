@@ -112,9 +112,9 @@ pub(crate) enum Format {
     Csv,
     /// For a document
     Markdown,
-    /// A table (docs/tables.md) as a Parquet file
+    /// A table (the book: tables) as a Parquet file
     Parquet,
-    /// A table (docs/tables.md) as an Arrow file
+    /// A table (the book: tables) as an Arrow file
     Arrow,
 }
 

@@ -1,4 +1,4 @@
-//! `--format parquet|arrow`: the tables of docs/tables.md.
+//! `--format parquet|arrow`: the tables of book/src/reference/tables.md.
 
 use tinygram_report::prevalence::{Cost, Log, Prevalence, Share};
 use tinygram_tables::{Rows, Table, Value, schemas};

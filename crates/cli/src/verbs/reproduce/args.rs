@@ -61,11 +61,11 @@ pub(crate) enum Format {
     Text,
     /// One document, schema tinygram.reproduce/1
     Json,
-    /// For a document, tables and all: docs/REPRODUCTION.md
+    /// For a document, tables and all: book/src/evidence/reproduction.md
     Markdown,
-    /// The rows (docs/tables.md) as a Parquet file
+    /// The rows (the book: tables) as a Parquet file
     Parquet,
-    /// The rows (docs/tables.md) as an Arrow file
+    /// The rows (the book: tables) as an Arrow file
     Arrow,
 }
 

@@ -1,5 +1,5 @@
 //! `tinygram run`: makes an unmodified program coalesce its small writes and flush when it waits.
-//! docs/run.md describes what it does to a program, and what it costs.
+//! book/src/mend/run.md describes what it does to a program, and what it costs.
 
 mod attached;
 mod cgroup;

@@ -13,7 +13,7 @@ pub(crate) static CHECK: Check = Check {
     passed: "it left as fast as a kernel lets go",
     failed: "it left as slowly as a relay's process that must be woken",
     effect: Effect::AtMostPossible,
-    origin: Origin::Fitted("recordings with 17 relays (docs/diagnose.md)"),
+    origin: Origin::Fitted("recordings with 17 relays (the book: evidence)"),
 };
 
 pub(crate) fn ask(question: &Question<'_>) -> Answer {

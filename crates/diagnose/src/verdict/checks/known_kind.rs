@@ -11,7 +11,7 @@ pub(crate) static CHECK: Check = Check {
     passed: "a known rule explains it",
     failed: "no known rule explains it",
     effect: Effect::RulesOut(Lookalike::Uncorroborated),
-    origin: Origin::Paper("the kinds of docs/diagnose.md, each with its source"),
+    origin: Origin::Paper("the kinds of the book: diagnose, each with its source"),
 };
 
 pub(crate) fn ask(question: &Question<'_>) -> Answer {

@@ -13,7 +13,7 @@ pub(crate) static CHECK: Check = Check {
     passed: "nothing tells of a relay",
     failed: "a relay stands between: the ends' own segments were not seen",
     effect: Effect::RulesOut(Lookalike::Relay),
-    origin: Origin::Measured("recordings with 17 relays (docs/diagnose.md)"),
+    origin: Origin::Measured("recordings with 17 relays (the book: evidence)"),
 };
 
 pub(crate) fn ask(question: &Question<'_>) -> Answer {

@@ -224,7 +224,7 @@ registry! { ($)
         rule: FlushOnBlock = FlushOnBlock::default(),
         label: "FLUSH-ON-BLOCK",
         origin: Tinygram,
-        section: "docs/run.md",
+        section: "the book: run",
         needs: Hints("the writing thread blocks on anything, a clock"),
     }
     FlushOnBlockEager {
@@ -233,7 +233,7 @@ registry! { ($)
         rule: FlushOnBlock = FlushOnBlock::eager(),
         label: "FLUSH-ON-BLOCK-EAGER",
         origin: Tinygram,
-        section: "docs/run.md",
+        section: "the book: run",
         needs: Hints("the writing thread blocks on anything, a clock"),
     }
     FlushOnBlockSimple {

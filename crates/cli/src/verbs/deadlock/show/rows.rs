@@ -1,4 +1,4 @@
-//! The results as rows of docs/tables.md: the given buffers, then each cure.
+//! The results as rows of book/src/reference/tables.md: the given buffers, then each cure.
 
 use tinygram_papers::moldeklev::cures::{Cure, Examined};
 use tinygram_tables::{Rows, Value, schemas};

@@ -19,7 +19,7 @@ pub(crate) enum BackendName {
     Sim,
     /// The running kernel's sockets, in real time
     Kernel,
-    /// The same, under the papers' send policies as BPF (docs/kernel.md), in real time; root
+    /// The same, under the papers' send policies as BPF (the book: kernel), in real time; root
     Bpf,
     /// Our own stack over a TUN device as the sender, the running kernel as the receiver, in real time
     Stack,
@@ -95,9 +95,9 @@ pub(crate) enum Format {
     Csv,
     /// For a document
     Markdown,
-    /// The cells (docs/tables.md) as a Parquet file
+    /// The cells (the book: tables) as a Parquet file
     Parquet,
-    /// The cells (docs/tables.md) as an Arrow file
+    /// The cells (the book: tables) as an Arrow file
     Arrow,
 }
 

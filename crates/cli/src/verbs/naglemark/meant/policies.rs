@@ -91,7 +91,7 @@ pub(super) fn of_sockets(
             Chosen::One(entry) if !known(entry) => {
                 let names: Vec<_> = ours().chain(told()).map(OnSocket::name).collect();
                 return refused(format!(
-                    "--policy {}: there is no BPF of it (docs/kernel.md; accepted with --backend bpf: {}, all)",
+                    "--policy {}: there is no BPF of it (the book: kernel; accepted with --backend bpf: {}, all)",
                     entry.name,
                     names.join(", ")
                 ));

@@ -1,4 +1,4 @@
-//! `--format parquet|arrow`: a cell as a row of docs/tables.md.
+//! `--format parquet|arrow`: a cell as a row of book/src/reference/tables.md.
 
 use tinygram_tables::Value;
 

@@ -1,4 +1,4 @@
-//! Results for a document; docs/REPRODUCTION.md is made of it.
+//! Results for a document; book/src/evidence/reproduction.md is made of it.
 
 use tinygram_papers::experiment::Paper;
 use tinygram_report::{Entry, Table};
@@ -142,7 +142,7 @@ This page shows what the papers print, with our results beside it. For each numb
 `crates/papers/numbers/` names the row that reproduces it or says why there is none. This command makes the page:
 
 ```console
-$ tinygram reproduce --format markdown --output docs/REPRODUCTION.md
+$ tinygram reproduce --format markdown --output book/src/evidence/reproduction.md
 ```
 
 A test reports when the page is out of date. `tinygram reproduce --html FILE` makes the same page with plots.

@@ -1,4 +1,4 @@
-//! `--format parquet|arrow`: every row of every experiment, as in docs/tables.md.
+//! `--format parquet|arrow`: every row of every experiment, as in book/src/reference/tables.md.
 
 use tinygram_papers::Source;
 use tinygram_papers::experiment::Row;
