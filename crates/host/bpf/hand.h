@@ -43,11 +43,14 @@ struct socket_record {
 
 /* What shall be done to a socket. */
 struct change {
+	u64 cookie;
 	union value to;
 	union value expected;  /* where `only_if` is set, another value is left alone */
 	u32 argument;          /* the number that the option takes, if it is not the one that is kept */
-	u16 only_if;
-	u16 gives_way;         /* where its program has set the option since it was changed first, it is left alone */
+	u8 only_if;
+	u8 gives_way;          /* where its program has set the option since it was changed first, it is left alone */
+	u8 is_done;            /* the walk has met the socket, and may meet it again */
+	u8 unused;
 };
 
 enum result {
@@ -66,9 +69,13 @@ struct change_record {
 	u32 result;
 };
 
+/* The most sockets that one sweep changes. */
+enum { MOST_CHANGES = 1 << 16 };
+
 /* What a sweep is for. */
 struct order {
-	u32 option;  /* 0: report every socket */
+	u32 option;   /* 0: report every socket */
+	u32 changes;  /* how many there are */
 };
 
 #define AT(type, field, offset) _Static_assert(__builtin_offsetof(type, field) == (offset), #field)
@@ -76,7 +83,7 @@ AT(struct socket_record, local, 44);
 AT(struct socket_record, congestion, 76);
 AT(struct socket_record, state, 92);
 _Static_assert(sizeof(struct socket_record) == 104, "socket_record");
-AT(struct change, argument, 32);
-_Static_assert(sizeof(struct change) == 40, "change");
+AT(struct change, argument, 40);
+_Static_assert(sizeof(struct change) == 48, "change");
 AT(struct change_record, error, 40);
 _Static_assert(sizeof(struct change_record) == 48, "change_record");

@@ -1,4 +1,4 @@
-//! Puts many entries into a map of the kernel by one call, and takes them out: a call for each costs more than the walk.
+//! Puts many entries into a map of the kernel by one call: a call for each costs more than the walk.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -6,55 +6,37 @@ use std::os::fd::{AsFd, AsRawFd};
 use aya::Pod;
 use aya::maps::MapData;
 
-/// Writes these values to their keys.
+/// Writes these values to the first entries of an array.
 ///
 /// # Errors
 ///
 /// Returns what the kernel refuses; some may have been written.
-pub(super) fn update<V: Pod>(map: &MapData, keys: &[u64], values: &[V]) -> io::Result<()> {
-    assert_eq!(keys.len(), values.len());
-    if keys.is_empty() {
+pub(super) fn update<V: Pod>(map: &MapData, values: &[V]) -> io::Result<()> {
+    if values.is_empty() {
         return Ok(());
     }
-    let (_, done) = call(map, UPDATE, keys, values.as_ptr() as u64);
-    done
-}
-
-/// Takes these keys out; what is not there does no harm.
-pub(super) fn remove(map: &MapData, mut keys: &[u64]) {
-    while !keys.is_empty() {
-        let (removed, done) = call(map, DELETE, keys, 0);
-        if done.is_ok() {
-            return;
-        }
-        // The kernel stops at the first that is missing.
-        keys = keys.get(removed + 1..).unwrap_or_default();
-    }
-}
-
-/// Returns how many entries the kernel has worked on.
-fn call(map: &MapData, command: libc::c_int, keys: &[u64], values: u64) -> (usize, io::Result<()>) {
+    let count = u32::try_from(values.len()).expect("no more than the array has");
+    let keys: Vec<u32> = (0..count).collect();
     let mut attributes = Attributes {
         keys: keys.as_ptr() as u64,
-        values,
-        count: u32::try_from(keys.len()).expect("no more than sockets"),
+        values: values.as_ptr() as u64,
+        count,
         map: map.fd().as_fd().as_raw_fd().cast_unsigned(),
         ..Attributes::default()
     };
-    // SAFETY: the kernel reads as many keys and values as there are, and writes the count.
+    // SAFETY: the kernel reads as many keys and values as there are.
     let failed = unsafe {
         libc::syscall(
             libc::SYS_bpf,
-            command,
+            UPDATE,
             &raw mut attributes,
             size_of::<Attributes>(),
         )
     };
-    let done = match failed {
+    match failed {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
-    };
-    (attributes.count as usize, done)
+    }
 }
 
 /// The structure `batch` in `union bpf_attr` of linux/bpf.h.
@@ -71,6 +53,5 @@ struct Attributes {
     flags: u64,
 }
 
-/// `BPF_MAP_UPDATE_BATCH` and `BPF_MAP_DELETE_BATCH`, since Linux 5.6.
+/// `BPF_MAP_UPDATE_BATCH`, since Linux 5.6.
 const UPDATE: libc::c_int = 26;
-const DELETE: libc::c_int = 27;

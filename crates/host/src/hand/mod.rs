@@ -28,14 +28,14 @@ use crate::clock::tick;
 use crate::groups::groups_root;
 use crate::lacking::Lacking;
 use crate::programs::{Programs, missing};
-use record::{ChangeRecord, Order, OutcomeRecord, SocketRecord};
+use record::{ChangeRecord, MOST_CHANGES, Order, OutcomeRecord, SocketRecord};
 pub use setting::{Raw, Setting, SocketOption};
 
 /// The loaded program. Dropping it leaves nothing in the kernel; what was set stays set.
 pub struct Hand {
     object: Ebpf,
     orders: Array<MapData, Order>,
-    /// By cookie: [`ChangeRecord`]s.
+    /// [`ChangeRecord`]s in the order of their cookies.
     changes: MapData,
     /// The sockets that have been changed since the hook was attached; `None` without it.
     watched: Option<HashSet<(u64, SocketOption)>>,
@@ -153,7 +153,7 @@ impl Hand {
         Ok(Self {
             orders: programs.map("orders")?,
             changes: match programs.object.take_map("changes") {
-                Some(Map::HashMap(changes)) => changes,
+                Some(Map::Array(changes)) => changes,
                 _ => return Err(missing("changes")),
             },
             object: programs.object,
@@ -203,7 +203,7 @@ impl Hand {
     ///
     /// Returns what the kernel refuses.
     pub fn sockets(&mut self) -> io::Result<Vec<Socket>> {
-        let octets = self.walk(0)?;
+        let octets = self.walk(0, 0)?;
         let mut all: Vec<Socket> = record::records(&octets).map(socket).collect();
         all.sort_by_key(|socket| socket.cookie);
         all.dedup_by_key(|socket| socket.cookie);
@@ -220,15 +220,12 @@ impl Hand {
         if option.takes_descriptor() {
             return self.set_by_descriptors(option, changes);
         }
+        let mut in_order: Vec<&Change> = changes.iter().collect();
+        in_order.sort_unstable_by_key(|change| change.cookie);
         let mut outcomes = HashMap::with_capacity(changes.len());
-        let done = self.set_in_sweeps(option, changes, &mut outcomes);
-        // The walk has taken out those that it met.
-        let left = changes.iter().map(|change| change.cookie);
-        let left: Vec<u64> = left
-            .filter(|cookie| !outcomes.contains_key(cookie))
-            .collect();
-        batch::remove(&self.changes, &left);
-        done?;
+        for at_once in in_order.chunks(MOST_CHANGES) {
+            self.set_in_sweeps(option, at_once, &mut outcomes)?;
+        }
         let all = changes.iter().map(|change| {
             outcomes.remove(&change.cookie).unwrap_or(Outcome {
                 cookie: change.cookie,
@@ -240,52 +237,58 @@ impl Hand {
         Ok(all.collect())
     }
 
+    /// Sets the option of these sockets, which are in the order of their cookies.
     fn set_in_sweeps(
         &mut self,
         option: SocketOption,
-        changes: &[Change],
+        changes: &[&Change],
         outcomes: &mut HashMap<u64, Outcome>,
     ) -> io::Result<()> {
         let watched = self.watched.as_ref();
         let is_watched =
             |cookie| watched.is_some_and(|watched| watched.contains(&(cookie, option)));
-        let keys: Vec<u64> = changes.iter().map(|change| change.cookie).collect();
         let records: Vec<ChangeRecord> = changes
             .iter()
             .map(|change| ChangeRecord {
+                cookie: change.cookie,
                 to: change.to,
                 expected: change.only_if.unwrap_or_default(),
                 argument: argument(option, &change.to),
                 only_if: change.only_if.is_some().into(),
                 gives_way: is_watched(change.cookie).into(),
+                ..ChangeRecord::default()
             })
             .collect();
-        batch::update(&self.changes, &keys, &records)?;
+        batch::update(&self.changes, &records)?;
+        let mut met = 0;
         for _ in 0..MOST_SWEEPS {
-            let octets = self.walk(option.number())?;
-            // A socket is changed when it is met first; then there is no change for it any more.
-            let met = record::records::<OutcomeRecord>(&octets).map(|record| Outcome {
-                cookie: record.cookie,
-                before: record.before,
-                after: record.after,
-                did: Did::of(record.result, record.error),
-            });
-            outcomes.extend(met.map(|outcome| (outcome.cookie, outcome)));
-            if outcomes.len() >= changes.len() || meets_each_once() {
+            let octets = self.walk(option.number(), changes.len())?;
+            // A socket is changed when it is met first; then its change is done.
+            for record in record::records::<OutcomeRecord>(&octets) {
+                let outcome = Outcome {
+                    cookie: record.cookie,
+                    before: record.before,
+                    after: record.after,
+                    did: Did::of(record.result, record.error),
+                };
+                if let (Some(watched), Did::Set) = (&mut self.watched, outcome.did) {
+                    watched.insert((outcome.cookie, option));
+                }
+                outcomes.insert(outcome.cookie, outcome);
+                met += 1;
+            }
+            if met >= changes.len() || meets_each_once() {
                 break;
             }
-        }
-        if let Some(watched) = &mut self.watched {
-            let set = outcomes.values().filter(|outcome| outcome.did == Did::Set);
-            watched.extend(set.map(|outcome| (outcome.cookie, option)));
         }
         Ok(())
     }
 
     /// Walks over all sockets, and returns what the program wrote.
-    fn walk(&mut self, option: u32) -> io::Result<Vec<u8>> {
+    fn walk(&mut self, option: u32, changes: usize) -> io::Result<Vec<u8>> {
+        let changes = u32::try_from(changes).expect("at most MOST_CHANGES");
         self.orders
-            .set(0, Order { option }, 0)
+            .set(0, Order { option, changes }, 0)
             .map_err(io::Error::other)?;
         let program = sweep(&mut self.object).expect("loaded by `open`");
         let link = program.attach().and_then(|link| program.take_link(link));

@@ -50,11 +50,14 @@ impl SocketRecord {
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub(super) struct ChangeRecord {
+    pub(super) cookie: u64,
     pub(super) to: Raw,
     pub(super) expected: Raw,
     pub(super) argument: u32,
-    pub(super) only_if: u16,
-    pub(super) gives_way: u16,
+    pub(super) only_if: u8,
+    pub(super) gives_way: u8,
+    pub(super) is_done: u8,
+    pub(super) unused: u8,
 }
 
 /// `struct change_record`.
@@ -74,7 +77,12 @@ pub(super) struct OutcomeRecord {
 pub(super) struct Order {
     /// The option's number; 0 reports every socket.
     pub(super) option: u32,
+    /// How many changes there are.
+    pub(super) changes: u32,
 }
+
+/// `MOST_CHANGES`.
+pub(super) const MOST_CHANGES: usize = 1 << 16;
 
 // SAFETY: each is `repr(C)`, has no padding, and any octets are a valid value of it.
 unsafe impl Pod for ChangeRecord {}
@@ -118,11 +126,11 @@ mod tests {
         assert_eq!(offset_of!(SocketRecord, local), 44);
         assert_eq!(offset_of!(SocketRecord, congestion), 76);
         assert_eq!(offset_of!(SocketRecord, state), 92);
-        assert_eq!(size_of::<ChangeRecord>(), 40);
-        assert_eq!(offset_of!(ChangeRecord, argument), 32);
-        assert_eq!(offset_of!(ChangeRecord, gives_way), 38);
+        assert_eq!(size_of::<ChangeRecord>(), 48);
+        assert_eq!(offset_of!(ChangeRecord, argument), 40);
+        assert_eq!(offset_of!(ChangeRecord, is_done), 46);
         assert_eq!(size_of::<OutcomeRecord>(), 48);
         assert_eq!(offset_of!(OutcomeRecord, error), 40);
-        assert_eq!(size_of::<Order>(), 4);
+        assert_eq!(size_of::<Order>(), 8);
     }
 }
