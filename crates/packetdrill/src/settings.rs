@@ -413,7 +413,10 @@ mod tests {
             ..Extensions::MODERN
         };
         assert_eq!(freebsd, expected);
-        let documents = include_str!("../../../book/src/evidence/conformance.md");
+        let documents = concat!(
+            include_str!("../../../book/src/evidence/conformance.md"),
+            include_str!("../../../book/src/evidence/conformance-more.md")
+        );
         for name in [
             "Extensions::receive_buffer_most",
             "Extensions::send_buffer_most",
