@@ -49,7 +49,7 @@ pub fn document() -> String {
             out += &format!(
                 "| `{}` | {}{null} | {} |\n",
                 column.name,
-                column.kind.name(),
+                column.kind.name().replace('<', "\\<"),
                 column.about
             );
         }
