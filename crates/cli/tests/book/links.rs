@@ -65,6 +65,14 @@ fn follow(from: &Page, target: &str) -> Result<(), String> {
     if !pages::project().join(&name).exists() {
         return Err(format!("there is no {name}"));
     }
+    let of_the_book = |name: &str| name.starts_with("book/src/");
+    let is_page = of_the_book(&name) || !name.ends_with(".md");
+    if of_the_book(&from.name) && !is_page {
+        return Err("mdBook makes a link to .html of it: write its path as code".to_owned());
+    }
+    if name.ends_with("/README.md") && of_the_book(&name) {
+        return Err("mdBook makes an index.html of it: name it index.md".to_owned());
+    }
     if anchor.is_empty() || !name.ends_with(".md") {
         return Ok(());
     }

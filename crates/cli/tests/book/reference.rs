@@ -42,7 +42,7 @@ fn reference_is_what_the_program_says() {
             keep(&format!("book/src/reference/{verb}.md"), &text);
         }
     }
-    keep("book/src/reference/README.md", &overview);
+    keep("book/src/reference/index.md", &overview);
 }
 
 /// Verbs under one heading of the help.
