@@ -1,0 +1,170 @@
+"""The servers that lab/run-go measures, and what is asked of each."""
+import contextlib, os, re, subprocess
+
+from .network import SERVER
+from .processes import end, wait_for, write
+from .programs import TINYGRAM
+
+PORTS = {"as is": 18080, "run": 18081}
+
+
+class Row:
+    """A server and what is asked of it. `differs` names what two servers may answer differently."""
+
+    def __init__(self, name, program, words, request=b"", hello=None, files=None, differs=rb"Date: [^\r]*", is_alone=False,
+                 asked=None, environment=None):
+        self.name, self.program, self.words, self.request = name, program, words, request
+        # Whether its connections would get each other's answers, so that there is only one.
+        self.is_alone = is_alone
+        self.hello, self.files, self.differs = hello, files or {}, re.compile(differs)
+        # The words of `frameworks` that ask, where an answer has no octets that can be asked for again and again.
+        self.asked = asked
+        self.environment = environment or {}
+
+    @contextlib.contextmanager
+    def server(self, network, mode, options, scratch):
+        folder, port = f"{scratch}/{mode.replace(' ', '-')}", PORTS[mode]
+        os.makedirs(folder)
+        for name, content in self.files.items():
+            os.makedirs(os.path.dirname(f"{folder}/{name}"), exist_ok=True)
+            write(f"{folder}/{name}", filled(content, folder, port).encode())
+        words = [filled(word, folder, port) for word in self.words]
+        command = [f"{os.path.abspath(options.programs)}/{self.program}", *words]
+        wrapper = [TINYGRAM, "run", "--"] if mode == "run" else []
+        process = subprocess.Popen(network.within(0) + wrapper + command, cwd=folder, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, env={**os.environ, "HOME": folder, **self.environment})
+        try:
+            wait_for(SERVER, port, network.within(1))
+            yield process
+        finally:
+            end(process)
+
+    def asks(self, network, mode, options, connections, seconds):
+        """The command that asks, where the row has one of its own; it writes what it saw as JSON."""
+        kind, place = self.asked
+        return [*network.within(1), f"{os.path.abspath(options.programs)}/frameworks", kind, filled(place, "", PORTS[mode]),
+                str(connections), str(seconds)]
+
+
+def filled(text, folder, port):
+    for name, value in {"folder": folder, "port": str(port), "peer": str(port + 100), "server": SERVER}.items():
+        text = text.replace("{" + name + "}", value)
+    return text
+
+
+def get(path):
+    return f"GET {path} HTTP/1.1\r\nHost: h\r\n\r\n".encode()
+
+
+def post(path, body):
+    return f"POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+
+
+def dns(name):
+    """A question for an address, as TCP has it (RFC 1035, sections 4.1 and 4.2.2)."""
+    labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
+    question = b"\x12\x34\x01\x00\x00\x01" + bytes(6) + labels + b"\x00\x00\x01\x00\x01"
+    return len(question).to_bytes(2, "big") + question
+
+
+def mqtt(kind, body):
+    """A packet (MQTT 3.1.1, section 2.2)."""
+    return bytes([kind, len(body)]) + body
+
+
+def etcd(name, program, **more):
+    words = ["--data-dir", "{folder}/data", "--listen-client-urls", "http://0.0.0.0:{port}", "--advertise-client-urls",
+             "http://{server}:{port}", "--listen-peer-urls", "http://{server}:{peer}", "--initial-advertise-peer-urls",
+             "http://{server}:{peer}", "--initial-cluster", "default=http://{server}:{peer}"]
+    return Row(name, program, words, post("/v3/kv/range", '{"key":"Zm9v"}'),
+               differs=rb'Date: [^\r]*|Content-Length: [^\r]*|"(cluster|member)_id":"\d+"', **more)
+
+
+def caddy(name, program, path, serves, differs):
+    files = {"Caddyfile": f"{{\n admin off\n auto_https off\n}}\nhttp://:{{port}} {{\n root * {{folder}}\n file_server {serves}\n}}\n", **FILES}
+    return Row(name, program, ["run", "--config", "{folder}/Caddyfile", "--adapter", "caddyfile"], get(path), files=files, differs=differs)
+
+
+def nats(name, program):
+    # One subscription: to several of one subject a server delivers in an order of its own.
+    return Row(name, program, ["-a", "0.0.0.0", "-p", "{port}"], b"PUB a 5\r\nhello\r\n" * 5 + b"PING\r\nPONG\r\n",
+               hello=b'CONNECT {"verbose":false,"pedantic":false}\r\nSUB a 1\r\nPING\r\nPONG\r\n',
+               differs=rb"INFO [^\r]*\r\n|PING\r\n", is_alone=True)
+
+
+def prometheus(name, program):
+    return Row(name, program, ["--config.file", "{folder}/prometheus.yml", "--storage.tsdb.path", "{folder}/data",
+                               "--web.listen-address", "0.0.0.0:{port}"],
+               get("/api/v1/query?query=1%2B1&time=1700000000"), files={"prometheus.yml": "{}\n"})
+
+
+def nginx(name, program):
+    configuration = ("daemon off; master_process off; pid {folder}/pid; error_log /dev/null;\nevents { }\nhttp { access_log off; "
+                     "server { listen 0.0.0.0:{port}; root {folder}/html; keepalive_requests 1000000000; } }\n")
+    return Row(name, program, ["-p", "{folder}/", "-c", "{folder}/nginx.conf"], get("/file-1.txt"),
+               files={"nginx.conf": configuration, **{f"html/{file}": content for file, content in FILES.items()}},
+               differs=rb"(Date|Last-Modified|ETag): [^\r]*")
+
+
+def redis(name, program):
+    words = ["--port", "{port}", "--bind", "0.0.0.0", "--protected-mode", "no", "--save", "", "--dir", "{folder}"]
+    # The second answer of three is longer than what redis copies into its buffer.
+    return Row(name, program, words, b"GET a\r\nGET b\r\nPING\r\n", hello=b"SET a 1\r\nSET b 2\r\n")
+
+
+INFLUX = ('reporting-disabled = true\nbind-address = "127.0.0.1:{peer}"\n[meta]\ndir = "{folder}/meta"\n[data]\ndir = "{folder}/data"\n'
+          'wal-dir = "{folder}/wal"\n[http]\nbind-address = ":{port}"\nlog-enabled = false\n')
+FILES = {f"file-{number}.txt": "0123456789\n" * 100 for number in range(20)}
+OF_A_FILE = rb"(Date|Last-Modified|Etag): [^\r]*"
+OF_A_FOLDER = rb'(Date|Last-Modified|Etag): [^\r]*|datetime="[^<]*|/[a-z-]+/tmp'
+CONNECT = mqtt(0x10, b"\x00\x04MQTT\x04\x02\x00\x00\x00\x01c")
+ROWS = [
+    Row("net/http, ten chunks", "server", [":{port}"], get("/chunks")),
+    Row("net/http, one write", "server", [":{port}"], get("/one")),
+    Row("net/http, ten chunks, PIE", "server-pie", [":{port}"], get("/chunks")),
+    Row("net/http, ten chunks, cgo", "server-cgo", [":{port}"], get("/chunks")),
+    Row("net/http, ten chunks, -race", "server-race", [":{port}"], get("/chunks")),
+    Row("net/http, HTTP/2 over TLS, ten chunks", "frameworks", ["h2", "0.0.0.0:{port}"], asked=("h2-ask", "https://{server}:{port}/")),
+    Row("gRPC-Go 1.67, ten messages", "frameworks", ["grpc", "0.0.0.0:{port}"], asked=("grpc-ask", "{server}:{port}")),
+    Row("gin 1.10, ten chunks", "frameworks", ["gin", "0.0.0.0:{port}"], get("/")),
+    Row("fiber 2.52, one write", "frameworks", ["fiber", "0.0.0.0:{port}"], get("/")),
+    Row("fasthttp 1.51, one write", "frameworks", ["fasthttp", "0.0.0.0:{port}"], get("/")),
+    caddy("Caddy 2.8.4, a file", "caddy", "/file-1.txt", "", OF_A_FILE),
+    caddy("Caddy 2.8.4, a folder", "caddy", "/", "browse", OF_A_FOLDER),
+    caddy("Caddy 2.6.2 (Debian), a file", "debian-caddy", "/file-1.txt", "", OF_A_FILE),
+    nats("NATS 2.10.22, five messages", "nats-server"),
+    nats("NATS 2.9.10 (Debian), five messages", "debian-nats-server"),
+    etcd("etcd 3.5.17, a range by JSON", "etcd"),
+    etcd("etcd 3.4.23 (Debian), a range by JSON", "debian-etcd"),
+    Row("CoreDNS 1.11.3, an address", "coredns", ["-conf", "{folder}/Corefile"], dns("a.example"),
+        files={"Corefile": ".:{port} {\n hosts {\n 192.0.2.1 a.example\n }\n}\n"}, differs=rb"(?!)"),
+    Row("CoreDNS 1.11.3, five addresses", "coredns", ["-conf", "{folder}/Corefile"], dns("a.example") * 5,
+        files={"Corefile": ".:{port} {\n hosts {\n 192.0.2.1 a.example\n }\n}\n"}, differs=rb"(?!)"),
+    prometheus("Prometheus 2.54.1, a query", "prometheus"),
+    prometheus("Prometheus 2.42 (Debian), a query", "debian-prometheus"),
+    Row("InfluxDB 1.6.7 (Debian), a query", "debian-influxd", ["-config", "{folder}/conf"], get("/query?q=SHOW+DATABASES"),
+        files={"conf": INFLUX}, differs=rb"(Date|Request-Id|X-Request-Id): [^\r]*"),
+    Row("rclone 1.60.1 (Debian), a file", "debian-rclone", ["serve", "http", "{folder}/site", "--addr", "0.0.0.0:{port}"],
+        get("/file-1.txt"), files={f"site/{name}": content for name, content in FILES.items()}, differs=OF_A_FILE),
+    Row("rclone 1.60.1 (Debian), WebDAV", "debian-rclone", ["serve", "webdav", "{folder}/site", "--addr", "0.0.0.0:{port}"],
+        b"PROPFIND / HTTP/1.1\r\nHost: h\r\nDepth: 1\r\n\r\n", files={f"site/{name}": content for name, content in FILES.items()},
+        differs=rb"Date: [^\r]*|<D:getlastmodified>[^<]*|<D:getetag>[^<]*"),
+    Row("PocketBase 0.22.20, its health", "pocketbase", ["serve", "--http", "0.0.0.0:{port}", "--dir", "{folder}/pb"],
+        get("/api/health")),
+    Row("Mailpit 1.33.1, its messages", "mailpit", ["--listen", "0.0.0.0:{port}", "--smtp", "127.0.0.1:{peer}", "--database",
+                                                    "{folder}/db"], get("/api/v1/messages")),
+    Row("Mailpit 1.33.1, five commands of SMTP", "mailpit", ["--smtp", "0.0.0.0:{port}", "--listen", "127.0.0.1:{peer}", "--database",
+                                                             "{folder}/db"], b"NOOP\r\n" * 5, hello=b"EHLO h\r\n", differs=rb"(?!)"),
+    Row("nsqd 1.3.0, five messages", "nsqd", ["-tcp-address", "0.0.0.0:{port}", "-http-address", "127.0.0.1:{peer}", "-data-path",
+                                              "{folder}", "-mem-queue-size", "100"],
+        b"PUB t\n\x00\x00\x00\x05hello" * 5, hello=b"  V2", differs=rb"(?!)"),
+    Row("Mochi MQTT 2.6.5, five messages", "mochi", ["-tcp", ":{port}", "-ws", ":{peer}", "-info", "127.0.0.1:0"],
+        b"".join(mqtt(0x32, b"\x00\x01t" + number.to_bytes(2, "big") + b"hello") for number in range(1, 6)), hello=CONNECT,
+        is_alone=True, differs=rb"(?!)"),
+    redis("redis 7.0.15, static, musl", "redis-musl"),
+    redis("redis 7.0.15, static, glibc", "redis-glibc"),
+    nginx("nginx 1.22.1, static, musl", "nginx-musl"),
+    nginx("nginx 1.22.1, static, glibc", "nginx-glibc"),
+    Row("sfz 0.7.1 (Rust), static, musl", "sfz-musl", ["-b", "0.0.0.0", "-p", "{port}", "{folder}/site"], get("/file-1.txt"),
+        files={f"site/{name}": content for name, content in FILES.items()}, differs=rb"(date|last-modified|etag): [^\r]*"),
+]
