@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 pub mod clock;
+pub mod container;
 pub mod follow;
 mod groups;
 pub mod hand;
@@ -10,6 +11,7 @@ pub mod knob;
 pub mod lacking;
 pub mod meter;
 pub mod namespace;
+pub mod pace;
 pub mod process;
 mod programs;
 pub mod recorder;

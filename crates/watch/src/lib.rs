@@ -13,7 +13,6 @@ pub mod finding;
 pub mod judge;
 pub mod kernel;
 pub mod live;
-mod pace;
 pub mod packets;
 pub mod seen;
 pub mod site;

@@ -9,8 +9,8 @@ use hdrhistogram::Histogram;
 use tinygram_stalls::{Case, Cost, Kind, Side, Tier};
 
 use crate::finding::{Facts, Finding, Part};
-use crate::pace::Pace;
 use crate::site::CallSite;
+use tinygram_host::pace::Pace;
 use tinygram_host::process::Process;
 
 /// The key of a row.

@@ -11,8 +11,8 @@ use tinygram_host::start::started;
 use tinygram_stalls::{Roles, Side};
 
 use crate::event::{Connection, Writer};
-use crate::pace::Pace;
 use tinygram_host::clock::clock_ns;
+use tinygram_host::pace::Pace;
 
 /// Looks processes up once and remembers them.
 #[derive(Default)]

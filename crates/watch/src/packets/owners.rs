@@ -12,7 +12,7 @@ use procfs::process::{FDTarget, Process, all_processes};
 use tinygram_stalls::Roles;
 
 use crate::event::Writer;
-use crate::pace::Pace;
+use tinygram_host::pace::Pace;
 
 /// One end of a connection on this host.
 #[derive(Clone, Debug)]

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 /// Allows a look, and the next one only after twenty times what this one took: looking takes at most a twentieth of the
 /// time, also where the kernel has room for very many sockets.
 #[derive(Default)]
-pub(crate) struct Pace {
+pub struct Pace {
     rested: Option<Instant>,
 }
 
 impl Pace {
     /// Looks, unless the last look was too recent: less than `least` ago, too. Returns what `look` returned.
-    pub(crate) fn look<T>(&mut self, least: Duration, look: impl FnOnce() -> T) -> Option<T> {
+    pub fn look<T>(&mut self, least: Duration, look: impl FnOnce() -> T) -> Option<T> {
         #[expect(clippy::disallowed_methods, reason = "how often to look is real time")]
         let now = Instant::now();
         if self.rested.is_some_and(|rested| now < rested) {
