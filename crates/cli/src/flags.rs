@@ -3,6 +3,10 @@
 use std::path::PathBuf;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use tinygram_host::names::Names;
+use tinygram_host::place::Place;
+use tinygram_host::root::Root;
+use tinygram_host::target::Target;
 
 use crate::capture::CaptureAt;
 use crate::exit::Failure;
@@ -64,6 +68,56 @@ pub(crate) struct Packets {
     pub(crate) capture_at: Option<CaptureAt>,
 }
 
+/// Which pods and containers, by their names.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Places {
+    /// Only what runs in pods of this namespace of Kubernetes; `shop-*` means each that begins so
+    #[arg(long, value_name = "NAMESPACE", help_heading = PLACES)]
+    namespace: Vec<String>,
+
+    /// Only what runs in this pod, by its name or its beginning (`cart-*`)
+    #[arg(long, value_name = "POD", help_heading = PLACES)]
+    pod: Vec<String>,
+
+    /// Only what runs in this container, by its name, its beginning or its ID
+    #[arg(long, value_name = "CONTAINER", help_heading = PLACES)]
+    container: Vec<String>,
+
+    /// Where the host's root is mounted, for names of pods and containers [default: /host if it is there, else /]
+    #[arg(long, value_name = "FOLDER", help_heading = PLACES)]
+    host_root: Option<PathBuf>,
+}
+
+impl Places {
+    /// Returns whether a place is named.
+    pub(crate) fn is_given(&self) -> bool {
+        !(self.namespace.is_empty() && self.pod.is_empty() && self.container.is_empty())
+    }
+
+    /// Returns the root of the host's files.
+    pub(crate) fn root(&self) -> Result<Root, String> {
+        match &self.host_root {
+            Some(folder) => Root::at(folder).map_err(|said| format!("--host-root: {said}")),
+            None => Ok(Root::default()),
+        }
+    }
+
+    /// Reads what was typed for targets, each within these places.
+    pub(crate) fn targets(&self, typed: &[String]) -> Result<Vec<Target>, String> {
+        let place = Place::parse(&self.namespace, &self.pod, &self.container)?;
+        let root = self.root()?;
+        if place.is_of_pods() && !Names::below(root.clone()).knows_pods() {
+            return Err(format!(
+                "{place}: no names of pods can be read, for there is no var/log/pods below {}; accepted is --host-root \
+                 with the folder at which the root of a node of Kubernetes is mounted",
+                root.path().display()
+            ));
+        }
+        Target::all(typed, &place, &root)
+    }
+}
+
 /// Headings of `--help` that verbs share.
 pub(crate) const RUN: &str = "Run";
 pub(crate) const OUTPUT: &str = "Output";
+pub(crate) const PLACES: &str = "Pods and containers";

@@ -5,7 +5,8 @@ use std::fs;
 
 use serde::Serialize;
 
-use crate::container::Container;
+use crate::container::{Container, plain};
+use crate::names::Names;
 
 /// A process, as far as this process may inspect it. After a process has ended, its data stays
 /// known.
@@ -31,19 +32,23 @@ pub struct Process {
 impl Process {
     /// Looks a process up; `name` is its name if it has ended meanwhile.
     #[must_use]
-    pub fn read(pid: u32, name: &str, user: String) -> Self {
+    pub fn read(pid: u32, name: &str, user: String, names: &mut Names) -> Self {
         let folder = format!("/proc/{pid}");
         let comm = fs::read_to_string(format!("{folder}/comm"));
         // The thread's name is not always the program's (Java, Node).
         let name = comm.map_or_else(|_| name.to_owned(), |comm| comm.trim_end().to_owned());
         let arguments = fs::read(format!("{folder}/cmdline")).unwrap_or_default();
         let cgroup = cgroup(pid);
+        let mut container = cgroup.as_deref().and_then(Container::of);
+        if let Some(container) = &mut container {
+            names.give(container);
+        }
         Process {
             pid,
-            script: script(&name, &arguments),
-            name,
+            script: script(&name, &arguments).map(|script| plain(&script)),
+            name: plain(&name),
             user,
-            container: cgroup.as_deref().and_then(Container::of),
+            container,
             cgroup,
         }
     }
@@ -60,7 +65,15 @@ pub fn cgroup(pid: u32) -> Option<String> {
             .map(str::to_owned)
     };
     let unified = path(":").filter(|path| path != "/");
+    // Where nobody has systemd, only the hierarchies of version 1 with controllers show a container.
+    let of_container = || {
+        let paths = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+        let mut known = paths.filter(|path| Container::of(path).is_some());
+        known.next().map(str::to_owned)
+    };
     unified
+        .or_else(|| path("name=systemd:").filter(|path| path != "/"))
+        .or_else(of_container)
         .or_else(|| path("name=systemd:"))
         .or_else(|| path(":"))
 }

@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 
 use procfs::process::{FDTarget, all_processes};
 
-use crate::groups::groups_root;
+use crate::groups::{groups_below, groups_root};
 use crate::hand::{Hand, Socket};
+use crate::names::Names;
 use crate::namespace::Namespace;
 use crate::process::Process;
+use crate::root::Root;
 use crate::target::Target;
 
 /// Which sockets are meant.
@@ -24,6 +26,8 @@ pub struct Scope {
     pub all: bool,
     /// Only those with one of these at the other end, if there are any.
     pub peers: Vec<Peer>,
+    /// Where the names of pods and containers are.
+    pub root: Root,
 }
 
 /// The other end of a connection: an address, a network, a port, or an address with a port.
@@ -142,6 +146,12 @@ impl Scope {
                 .any(|owner| target.is_process(owner, &owner.name));
             match target {
                 Target::Cgroup(_) => held_in_group |= is_of,
+                Target::Within(..) => {
+                    by_process |= is_of;
+                    by_port |= owners
+                        .iter()
+                        .any(|owner| target.is_met_by(owner, &owner.name, ends));
+                }
                 _ => {
                     by_process |= is_of;
                     by_port |= target.is_port_of(ends).is_some();
@@ -167,12 +177,17 @@ impl Scope {
 
     /// Returns whether SSH is asked for by name or by its port.
     pub(crate) fn names_ssh(&self) -> bool {
-        self.targets.iter().any(|target| match target {
-            Target::Number(number) => *number == u32::from(SSH_PORT),
-            Target::Process(_) => false,
-            Target::Name(name) => name.contains("ssh"),
-            Target::Cgroup(path) => path.contains("ssh"),
-        })
+        self.targets.iter().any(names_ssh)
+    }
+}
+
+fn names_ssh(target: &Target) -> bool {
+    match target {
+        Target::Number(number) => *number == u32::from(SSH_PORT),
+        Target::Process(_) => false,
+        Target::Name(name) => name.contains("ssh"),
+        Target::Cgroup(path) => path.contains("ssh"),
+        Target::Within(_, what) => what.as_deref().is_some_and(names_ssh),
     }
 }
 
@@ -213,12 +228,13 @@ impl Holders {
         namespaces.insert(own.inode, own);
         for target in &scope.targets {
             if let Target::Cgroup(path) = target {
-                groups_below(
-                    &groups_root().join(path.trim_start_matches('/')),
+                add_groups(
+                    &groups_below(&scope.root).join(path.trim_start_matches('/')),
                     &mut holders.groups,
                 );
             }
         }
+        let mut names = Names::below(scope.root.clone());
         let processes = all_processes().map_err(io::Error::other)?;
         for process in processes.flatten() {
             let pid = process.pid.cast_unsigned();
@@ -226,7 +242,7 @@ impl Holders {
             let Ok(descriptors) = process.fd() else {
                 continue;
             };
-            let about = Process::read(pid, "", String::new());
+            let about = Process::read(pid, "", String::new(), &mut names);
             for descriptor in descriptors.flatten() {
                 if let FDTarget::Socket(inode) = descriptor.target {
                     let owners = holders.by_inode.entry(inode).or_default();
@@ -275,13 +291,13 @@ pub fn group_named(id: u64) -> String {
 }
 
 /// Adds the ID of a control group and of all below it: their folders' inodes.
-fn groups_below(folder: &Path, into: &mut BTreeSet<u64>) {
+fn add_groups(folder: &Path, into: &mut BTreeSet<u64>) {
     let Ok(about) = folder.metadata() else { return };
     into.insert(about.ino());
     let entries = folder.read_dir().into_iter().flatten().flatten();
     for entry in entries {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            groups_below(&entry.path(), into);
+            add_groups(&entry.path(), into);
         }
     }
 }

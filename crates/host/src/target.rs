@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::path::Path;
 
+use crate::groups::roots;
+use crate::place::Place;
 use crate::process::Process;
+use crate::root::Root;
 
 /// What a person typed for a process, a connection or a group of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,33 +19,50 @@ pub enum Target {
     Name(String),
     /// A control group with those below it.
     Cgroup(String),
+    /// What runs in these pods and containers: all of it, or what a target means there.
+    Within(Place, Option<Box<Self>>),
 }
 
 impl Target {
-    /// Reads all of `typed`.
+    /// Reads all of `typed`; of these, what runs in `place` is meant.
     ///
     /// # Errors
     ///
     /// Those of [`Self::parse`].
-    pub fn all(typed: &[String]) -> Result<Vec<Self>, String> {
-        typed.iter().map(|text| Self::parse(text)).collect()
+    pub fn all(typed: &[String], place: &Place, root: &Root) -> Result<Vec<Self>, String> {
+        let targets = typed.iter().map(|text| Self::parse_below(text, root));
+        let targets: Vec<Self> = targets.collect::<Result<_, _>>()?;
+        if place.is_everywhere() {
+            return Ok(targets);
+        }
+        if targets.is_empty() {
+            return Ok(vec![Self::Within(place.clone(), None)]);
+        }
+        let within = |target| Self::Within(place.clone(), Some(Box::new(target)));
+        Ok(targets.into_iter().map(within).collect())
     }
 
-    /// Reads a target.
+    /// Reads a target on this host.
     ///
     /// # Errors
     ///
     /// Says in one line what is wrong and what is accepted.
     pub fn parse(text: &str) -> Result<Self, String> {
+        Self::parse_below(text, &Root::default())
+    }
+
+    /// Reads a target on the host with this root.
+    fn parse_below(text: &str, root: &Root) -> Result<Self, String> {
         if text.is_empty() {
             return Err("an empty name: accepted are a process id, a process name, a port, or a control group's path".to_owned());
         }
         if text.contains('/') {
-            let path = text
-                .trim_start_matches("/sys/fs/cgroup/unified")
-                .trim_start_matches("/sys/fs/cgroup");
-            let path = format!("/{}", path.trim_matches('/'));
-            return match is_missing(&path) {
+            let mounted = roots(root)
+                .into_iter()
+                .rev()
+                .find_map(|root| text.strip_prefix(root.to_str()?));
+            let path = format!("/{}", mounted.unwrap_or(text).trim_matches('/'));
+            return match is_missing(&path, root) {
                 true => Err(format!(
                     "{text}: there is no control group {path} beneath /sys/fs/cgroup"
                 )),
@@ -66,7 +85,13 @@ impl Target {
     /// wrote, which may differ from the program's (Java, Node).
     #[must_use]
     pub fn is_met_by(&self, process: &Process, thread: &str, ends: [SocketAddr; 2]) -> bool {
-        self.is_port_of(ends).is_some() || self.is_process(process, thread)
+        match self {
+            Self::Within(place, what) => {
+                let is_met = |what: &Self| what.is_met_by(process, thread, ends);
+                place.has(process.container.as_ref()) && what.as_deref().is_none_or(is_met)
+            }
+            _ => self.is_port_of(ends).is_some() || self.is_process(process, thread),
+        }
     }
 
     /// Returns whether this process is meant.
@@ -81,12 +106,10 @@ impl Target {
                     Some(thread),
                 ];
                 called.into_iter().flatten().any(|called| called == name)
-                    || process.container.as_ref().is_some_and(|container| {
-                        container
-                            .to_string()
-                            .split([' ', ','])
-                            .any(|word| word == name)
-                    })
+                    || process
+                        .container
+                        .as_ref()
+                        .is_some_and(|container| container.is_named(name))
             }
             Self::Cgroup(path) => process.cgroup.as_ref().is_some_and(|cgroup| {
                 cgroup
@@ -94,14 +117,21 @@ impl Target {
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
                     || path == "/"
             }),
+            Self::Within(place, what) => {
+                let is_process = |what: &Self| what.is_process(process, thread);
+                place.has(process.container.as_ref()) && what.as_deref().is_none_or(is_process)
+            }
         }
     }
 
-    /// Returns the port of the ends that this target is, if it is one.
+    /// Returns the port of the ends that this target is, if it is one. Of a target within a place, the place remains
+    /// to be asked for.
     #[must_use]
     pub fn is_port_of(&self, ends: [SocketAddr; 2]) -> Option<u16> {
-        let Self::Number(number) = self else {
-            return None;
+        let number = match self {
+            Self::Number(number) => number,
+            Self::Within(_, Some(what)) => return what.is_port_of(ends),
+            _ => return None,
         };
         let ports = ends.map(|end| end.port());
         ports.into_iter().find(|port| u32::from(*port) == *number)
@@ -116,6 +146,8 @@ impl Target {
             Self::Number(number) => format!("process {number} or port {number}"),
             Self::Name(name) => format!("a process, script, unit or container named {name}"),
             Self::Cgroup(path) => format!("the control group {path}"),
+            Self::Within(place, None) => place.to_string(),
+            Self::Within(place, Some(what)) => format!("{} in {place}", what.sought()),
         }
     }
 }
@@ -125,24 +157,20 @@ impl fmt::Display for Target {
         match self {
             Self::Number(number) | Self::Process(number) => write!(f, "{number}"),
             Self::Name(text) | Self::Cgroup(text) => f.write_str(text),
+            Self::Within(place, None) => place.fmt(f),
+            Self::Within(place, Some(what)) => write!(f, "{what} in {place}"),
         }
     }
 }
 
 /// Returns whether the hierarchy of control groups can be read and does not contain `path`.
-fn is_missing(path: &str) -> bool {
-    let roots = [
-        "/sys/fs/cgroup",
-        "/sys/fs/cgroup/unified",
-        "/sys/fs/cgroup/systemd",
-    ];
-    let is_mounted = Path::new(roots[0])
+fn is_missing(path: &str, root: &Root) -> bool {
+    let roots = roots(root);
+    let is_mounted = roots[0]
         .read_dir()
         .is_ok_and(|mut entries| entries.next().is_some());
-    is_mounted
-        && !roots
-            .iter()
-            .any(|root| Path::new(&format!("{root}{path}")).exists())
+    let relative = path.trim_start_matches('/');
+    is_mounted && !roots.iter().any(|root| root.join(relative).exists())
 }
 
 /// `PID_MAX_LIMIT` of a 64-bit kernel.
@@ -158,11 +186,14 @@ mod tests {
         assert_eq!(one("80"), Ok(Target::Number(80)));
         assert_eq!(one("redis-server"), Ok(Target::Name("redis-server".into())));
         assert_eq!(one("/sys/fs/cgroup/"), Ok(Target::Cgroup("/".into())));
-        assert!(!is_missing("/"));
-        if !is_missing("/system.slice") {
+        let root = Root::default();
+        assert!(!is_missing("/", &root));
+        if !is_missing("/system.slice", &root) {
             let slice = Ok(Target::Cgroup("/system.slice".into()));
             assert_eq!(one("/sys/fs/cgroup/system.slice/"), slice);
         }
+        let inner = one("/sys/fs/cgroup/unified/");
+        assert_eq!(inner, Ok(Target::Cgroup("/".into())));
         for bad in ["", "0", "4194305", "99999999999999999999", "no/such/group"] {
             assert!(one(bad).is_err(), "{bad}");
         }

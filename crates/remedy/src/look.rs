@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tinygram_host::clock::clock_ns;
 use tinygram_host::hand::Socket;
 use tinygram_host::process::Process;
+use tinygram_host::scope::Scope;
 use tinygram_host::target::Target;
 use tinygram_stalls::Tier;
 use tinygram_watch::event::Reason;
@@ -64,21 +65,21 @@ pub enum Cause {
 #[expect(clippy::disallowed_methods, reason = "how long to look is real time")]
 pub fn look(
     live: &mut Live,
-    targets: &[Target],
+    scope: &Scope,
     length: Duration,
     mut is_over: impl FnMut() -> bool,
 ) -> Look {
     let begun = Instant::now();
     // What the source has kept since it was opened belongs to no time that is known.
     let begun_ns = clock_ns(libc::CLOCK_REALTIME);
-    let mut processes = Processes::default();
+    let mut processes = Processes::below(scope.root.clone());
     let mut look = Look::default();
     while begun.elapsed() < length && !is_over() {
         let mut new = Vec::new();
         live.poll(BREATH, |finding| new.push(finding));
         for finding in new {
             if finding.start_ns >= begun_ns {
-                look.take(finding, targets, &mut processes);
+                look.take(finding, &scope.targets, &mut processes);
             }
         }
     }

@@ -6,17 +6,21 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use tinygram_host::container::plain;
+use tinygram_host::names::Names;
+use tinygram_host::pace::Pace;
 use tinygram_host::process::{Process, user_name};
+use tinygram_host::root::Root;
 use tinygram_host::start::started;
 use tinygram_stalls::{Roles, Side};
 
 use crate::event::{Connection, Writer};
 use tinygram_host::clock::clock_ns;
-use tinygram_host::pace::Pace;
 
 /// Looks processes up once and remembers them.
 #[derive(Default)]
 pub struct Processes {
+    names: Names,
     known: HashMap<(u32, String), (Process, Option<u64>)>,
     users: HashMap<u32, String>,
     /// By network namespace.
@@ -24,6 +28,15 @@ pub struct Processes {
 }
 
 impl Processes {
+    /// Returns a memory that has the names of pods and containers of the host with this root.
+    #[must_use]
+    pub fn below(root: Root) -> Self {
+        Self {
+            names: Names::below(root),
+            ..Self::default()
+        }
+    }
+
     /// Returns the process of `writer`, which wrote at `at_ns` since the epoch.
     pub fn of(&mut self, writer: &Writer, at_ns: i64) -> &Process {
         // A program that is replaced (execve) usually comes with another name.
@@ -33,13 +46,13 @@ impl Processes {
         }
         // A process ID that is used again comes with another time.
         let began = started(writer.pid).filter(|&ticks| began_ns(ticks) <= at_ns);
-        let users = &mut self.users;
+        let (users, names) = (&mut self.users, &mut self.names);
         let mut asked = || {
             let user = users
                 .entry(writer.uid)
                 .or_insert_with(|| user_name(writer.uid));
             match began {
-                Some(_) => Process::read(writer.pid, &writer.comm, user.clone()),
+                Some(_) => Process::read(writer.pid, &writer.comm, user.clone(), names),
                 None => gone(writer, user.clone()),
             }
         };
@@ -48,6 +61,10 @@ impl Processes {
         // What is known of a process that has ended stays known.
         if began.is_some() && began != known.1 {
             *known = (asked(), began);
+        }
+        // kubelet makes the link to a container's log after it has started the container.
+        if let Some(container) = &mut known.0.container {
+            names.give(container);
         }
         &known.0
     }
@@ -139,7 +156,7 @@ fn listening_port(line: &str) -> Option<u16> {
 fn gone(writer: &Writer, user: String) -> Process {
     Process {
         pid: writer.pid,
-        name: writer.comm.clone(),
+        name: plain(&writer.comm),
         script: None,
         user,
         container: None,

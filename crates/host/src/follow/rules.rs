@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 
 use super::record::RuleRecord;
-use crate::groups::groups_root;
+use crate::groups::groups_below;
 use crate::scope::{Found, Peer, Scope};
 use crate::target::Target;
 
@@ -67,12 +67,12 @@ impl Rules {
                     }
                 }
                 Target::Cgroup(path) => {
-                    let folder = groups_root().join(path.trim_start_matches('/'));
+                    let folder = groups_below(&scope.root).join(path.trim_start_matches('/'));
                     if let Ok(about) = folder.metadata() {
                         rules.all.insert(Rule::Group(about.ino()));
                     }
                 }
-                Target::Process(_) | Target::Name(_) => {}
+                Target::Process(_) | Target::Name(_) | Target::Within(..) => {}
             }
         }
         let sockets = found.sockets.iter().map(|owned| &owned.socket);

@@ -175,7 +175,7 @@ fn look_and_record(
     let mut recorder = Recorder::open().map_err(|lacking| hand::refused(&lacking))?;
     let mut session = Session::begin(expected::ask(plan, scope));
     let mut refused = None;
-    let look = look(live, &scope.targets, plan.look, || {
+    let look = look(live, scope, plan.look, || {
         refused = session.step(hand, &mut recorder, Duration::ZERO).err();
         refused.is_some() || stop::is_asked()
     });

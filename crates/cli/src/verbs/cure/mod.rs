@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::exit::{Done, Failure};
+use crate::flags::Places;
 use crate::stop;
 use crate::values::span;
 use plan::Plan;
@@ -24,8 +25,11 @@ use plan::Plan;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// A process (by id or name), a script, a unit, a container, a port, or a control group's path
-    #[arg(value_name = "TARGET", required = true)]
+    #[arg(value_name = "TARGET", required_unless_present_any = ["namespace", "pod", "container"])]
     targets: Vec<String>,
+
+    #[command(flatten)]
+    places: Places,
 
     /// How long to look for stalls first
     #[arg(long, value_name = "LENGTH", default_value = "5s", value_parser = span)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tinygram_host::hand::Setting;
+use tinygram_host::root::Root;
 use tinygram_host::scope::Scope;
 use tinygram_host::target::Target;
 use tinygram_remedy::proof::Demand;
@@ -13,6 +14,8 @@ use super::{Args, SplitBy};
 
 pub(super) struct Plan {
     pub(super) targets: Vec<Target>,
+    /// Where the names of pods and containers are.
+    pub(super) root: Root,
     /// The processes that listen together with one that is meant.
     pub(super) partners: Vec<Target>,
     pub(super) look: Duration,
@@ -35,7 +38,9 @@ impl Plan {
     pub(super) fn of(args: &Args) -> Result<Self, String> {
         let seed = args.seed.unwrap_or_else(drawn);
         let instead = args.instead.as_deref().map(Setting::parse).transpose()?;
-        let words = args.targets.join(" ");
+        let targets = args.places.targets(&args.targets)?;
+        let words: Vec<_> = targets.iter().map(ToString::to_string).collect();
+        let words = words.join(" ");
         if args.watch.is_some_and(|length| length < LEAST_WATCH) {
             return Err(format!(
                 "--watch {:?}: accepted are lengths from 1m to 24h",
@@ -43,7 +48,8 @@ impl Plan {
             ));
         }
         Ok(Self {
-            targets: Target::all(&args.targets)?,
+            targets,
+            root: args.places.root()?,
             partners: Vec::new(),
             look: args.look,
             is_dry: args.dry_run,
@@ -68,6 +74,7 @@ impl Plan {
         let all = self.targets.iter().chain(&self.partners);
         Scope {
             targets: all.cloned().collect(),
+            root: self.root.clone(),
             ..Scope::default()
         }
     }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
+use tinygram_host::names::Names;
 use tinygram_host::process::Process;
 use tinygram_host::target::Target;
 use tinygram_watch::seen::Seen;
@@ -38,8 +39,11 @@ pub(crate) struct Connection {
 impl Connection {
     /// Returns whether a target means it.
     fn is_of(&self, target: &Target) -> bool {
-        let is_owner = |owner: &Owner| target.is_process(&owner.process, &owner.name);
-        target.is_port_of([self.local, self.remote]).is_some() || self.owners.iter().any(is_owner)
+        let ends = [self.local, self.remote];
+        // Where the process of a connection runs is not known if the process is not.
+        let by_port = !matches!(target, Target::Within(..)) && target.is_port_of(ends).is_some();
+        let is_met = |owner: &Owner| target.is_met_by(&owner.process, &owner.name, ends);
+        by_port || self.owners.iter().any(is_met)
     }
 
     /// Returns what the library shows in the first of its processes that `tinygram run` covers.
@@ -56,8 +60,14 @@ pub(crate) struct Owner {
     pub(crate) fd: i32,
     /// The process's effective user.
     pub(crate) user: Option<String>,
-    /// Its container, according to its control group.
+    /// The ID of its container, according to its control group.
     pub(crate) container: Option<String>,
+    /// The name of its container, if it is known.
+    pub(crate) container_name: Option<String>,
+    /// Its pod's name, likewise.
+    pub(crate) pod: Option<String>,
+    /// Its pod's namespace in Kubernetes, likewise.
+    pub(crate) namespace: Option<String>,
     /// The inode of its network namespace, if it is not ours.
     pub(crate) network_namespace: Option<u64>,
     /// What the library in it shows, if `tinygram run` covers it.
@@ -187,11 +197,11 @@ impl Table {
 }
 
 /// Returns all connections, or those of `target`.
-pub(crate) fn gather(target: Option<&Target>) -> std::io::Result<Table> {
+pub(crate) fn gather(target: Option<&Target>, names: &mut Names) -> std::io::Result<Table> {
     let mut table = Table::default();
     // By inode: a socket that several processes have open is one connection.
     let mut found: BTreeMap<u64, Connection> = BTreeMap::new();
-    live::each_socket(&mut table.hidden_processes, |inode, owner, read| {
+    live::each_socket(names, &mut table.hidden_processes, |inode, owner, read| {
         if let Some(known) = found.get_mut(&inode) {
             known.owners.push(owner);
         } else if let Some(mut connection) = read() {

@@ -15,6 +15,7 @@ use procfs::ProcError;
 use procfs::process::{FDTarget, Process, all_processes};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use socket2::SockRef;
+use tinygram_host::names::Names;
 use tinygram_host::process::{self, user_name};
 use tinygram_link::tcp_info::{get, tcp_info};
 
@@ -24,6 +25,7 @@ use crate::covered::Covered;
 /// Calls `visit` with every descriptor of every process that leads to a socket, and with a function
 /// that reads the socket. Adds the processes that may not be read to `hidden`.
 pub(crate) fn each_socket(
+    names: &mut Names,
     hidden: &mut BTreeSet<i32>,
     mut visit: impl FnMut(u64, Owner, &mut dyn FnMut() -> Option<Connection>),
 ) {
@@ -32,7 +34,9 @@ pub(crate) fn each_socket(
     };
     for process in processes.flatten() {
         let pid = process.pid;
-        if let Err(ProcError::PermissionDenied(_)) = visit_process(&process, hidden, &mut visit) {
+        if let Err(ProcError::PermissionDenied(_)) =
+            visit_process(&process, names, hidden, &mut visit)
+        {
             hidden.insert(pid);
         }
     }
@@ -40,6 +44,7 @@ pub(crate) fn each_socket(
 
 fn visit_process(
     process: &Process,
+    names: &mut Names,
     hidden: &mut BTreeSet<i32>,
     visit: &mut impl FnMut(u64, Owner, &mut dyn FnMut() -> Option<Connection>),
 ) -> Result<(), ProcError> {
@@ -52,7 +57,7 @@ fn visit_process(
     for descriptor in descriptors.flatten() {
         if let FDTarget::Socket(inode) = descriptor.target {
             if about.is_none() {
-                about = Some(owner(process)?);
+                about = Some(owner(process, names)?);
             }
             let owner = Owner {
                 fd: descriptor.fd,
@@ -78,7 +83,7 @@ fn visit_process(
 }
 
 /// Returns the owner for all descriptors of a process.
-fn owner(process: &Process) -> Result<Owner, ProcError> {
+fn owner(process: &Process, names: &mut Names) -> Result<Owner, ProcError> {
     let pid = process.pid;
     let network = |pid: &str| {
         fs::metadata(format!("/proc/{pid}/ns/net"))
@@ -89,16 +94,17 @@ fn owner(process: &Process) -> Result<Owner, ProcError> {
     let covered = Covered::find(pid as u32).ok().flatten();
     let name = process.stat()?.comm;
     let user = process.uid().ok().map(user_name);
-    let about = process::Process::read(pid as u32, &name, user.clone().unwrap_or_default());
+    let about = process::Process::read(pid as u32, &name, user.clone().unwrap_or_default(), names);
+    let container = about.container.as_ref();
     Ok(Owner {
         pid,
         name,
         fd: -1,
         user,
-        container: about
-            .container
-            .as_ref()
-            .and_then(|container| Some(container.id()?.to_owned())),
+        container: container.and_then(|container| Some(container.id()?.to_string())),
+        container_name: container.and_then(|container| Some(container.name()?.to_owned())),
+        pod: container.and_then(|container| Some(container.pod()?.to_owned())),
+        namespace: container.and_then(|container| Some(container.namespace()?.to_owned())),
         network_namespace: theirs.filter(|theirs| network("self") != Some(*theirs)),
         covered: covered.and_then(|covered| covered.state().ok().flatten()),
         process: about,

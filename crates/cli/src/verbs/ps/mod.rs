@@ -15,10 +15,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use tinygram_host::names::Names;
 use tinygram_host::target::Target;
 use tinygram_watch::seen::Seen;
 
 use crate::exit::{Done, Failure};
+use crate::flags::Places;
 use crate::glossary::Glosses;
 use crate::terminal;
 use order::Sort;
@@ -28,6 +30,9 @@ pub(crate) struct Args {
     /// Show only this process (by id or name), script, unit, container, control group, or local or remote port
     #[arg(value_name = "TARGET")]
     target: Option<String>,
+
+    #[command(flatten)]
+    places: Places,
 
     /// One JSON document on one line; with --watch one line after the other
     #[arg(long)]
@@ -65,15 +70,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let (watch, target) = watched(args)?;
-    let target = target
-        .as_deref()
-        .map(Target::parse)
-        .transpose()
-        .map_err(Failure::Input)?;
+    let typed: Vec<String> = target.into_iter().collect();
+    let target = args.places.targets(&typed).map_err(Failure::Input)?.pop();
+    let mut names = Names::below(args.places.root().map_err(Failure::Input)?);
     // Pages come at this interval, however long one takes; missed ones are not made up for.
     let mut next = now();
     loop {
-        let mut table = connection::gather(target.as_ref()).map_err(|error| Failure::Io {
+        let table = connection::gather(target.as_ref(), &mut names);
+        let mut table = table.map_err(|error| Failure::Io {
             doing: "asking the kernel for its TCP sockets".into(),
             error,
         })?;

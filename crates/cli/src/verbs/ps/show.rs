@@ -181,7 +181,13 @@ fn row(connection: &Connection) -> [String; 15] {
 
 /// Returns the container of a process, or its network namespace if that differs from ours.
 pub(super) fn place(owner: &Owner) -> String {
-    match (&owner.container, owner.network_namespace) {
+    let container = owner.container_name.as_ref().or(owner.container.as_ref());
+    match (container, owner.network_namespace) {
+        (container, _) if owner.pod.is_some() => {
+            let parts = [owner.namespace.as_ref(), owner.pod.as_ref(), container];
+            let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+            format!(" @{}", parts.join("/"))
+        }
         (Some(container), _) => format!(" @{container}"),
         (None, Some(inode)) => format!(" @net:{inode}"),
         (None, None) => String::new(),

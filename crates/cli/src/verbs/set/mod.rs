@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::exit::{Done, Failure};
+use crate::flags::Places;
 use crate::values::span;
 use plan::Plan;
 
@@ -28,6 +29,9 @@ pub(crate) struct Args {
     /// Which sockets, and what they are to have
     #[arg(value_name = "TARGET|OPTION=VALUE", required_unless_present_any = ["undo", "list"])]
     words: Vec<String>,
+
+    #[command(flatten)]
+    places: Places,
 
     /// Only connections with this other end: an address, a network (10.0.0.0/8), or a port (:6379)
     #[arg(long, value_name = "PEER")]

@@ -5,7 +5,6 @@ use std::time::Duration;
 use tinygram_host::hand::Setting;
 use tinygram_host::knob::KnobSetting;
 use tinygram_host::scope::{Peer, Scope};
-use tinygram_host::target::Target;
 
 use super::Args;
 
@@ -40,8 +39,8 @@ impl Plan {
         let (settings, targets): (Vec<_>, Vec<_>) =
             args.words.iter().partition(|word| word.contains('='));
         let (settings, knobs) = read(&settings)?;
-        let targets = targets.into_iter().map(|word| Target::parse(word));
-        let targets: Vec<Target> = targets.collect::<Result<_, _>>()?;
+        let targets: Vec<String> = targets.into_iter().cloned().collect();
+        let targets = args.places.targets(&targets)?;
         if settings.is_empty() && knobs.is_empty() {
             return Err("nothing to set: accepted is OPTION=VALUE, as in nodelay=on".to_owned());
         }
@@ -85,6 +84,7 @@ impl Plan {
                 peers: peers
                     .collect::<Result<_, _>>()
                     .map_err(|said| format!("--peer {said}"))?,
+                root: args.places.root()?,
             },
             settings,
             knobs,

@@ -1,6 +1,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::flags::Places;
 use crate::values::{duration, span};
 
 /// Show stalls and floods on this host as they happen, by process, without a capture
@@ -16,6 +17,9 @@ pub(crate) struct Args {
     /// name of a container or a unit)
     #[arg(value_name = "TARGET")]
     pub(super) targets: Vec<String>,
+
+    #[command(flatten)]
+    pub(super) places: Places,
 
     /// Watch for this long, then print the summary and end (10s, 5m; up to 24h)
     #[arg(long, value_name = "TIME", value_parser = span)]
@@ -85,5 +89,6 @@ const EXAMPLES: &str = "\
 Examples:
   tinygram watch                      everything, until Ctrl-C
   tinygram watch --once 30s nginx     half a minute of every process of that name
+  tinygram watch --namespace shop     the pods of one namespace of Kubernetes
   tinygram watch 8080 --json          one port, for a program to read
   tinygram watch -i any --once 1m     packets instead, on any Linux";

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::{SocketAddr, TcpListener};
 
+use tinygram_host::container::Container;
 use tinygram_watch::finding::Part;
 
 use super::Watch;
@@ -40,13 +41,13 @@ pub(super) fn text(watch: &Watch) -> String {
     // Processes of the same name are counted together.
     let mut sums: BTreeMap<String, [f64; 3]> = BTreeMap::new();
     for (key, row) in watch.summary.rows() {
-        let place = key
-            .process
-            .container
-            .as_ref()
-            .map_or_else(String::new, ToString::to_string);
+        let container = key.process.container.as_ref();
+        let place = container.map_or_else(String::new, ToString::to_string);
+        let named = |name: fn(&Container) -> Option<&str>| {
+            escaped(container.and_then(name).unwrap_or_default())
+        };
         let labels = format!(
-            "kind=\"{}\",part=\"{}\",process=\"{}\",container=\"{}\",side=\"{}\",port=\"{}\"",
+            "kind=\"{}\",part=\"{}\",process=\"{}\",container=\"{}\",namespace=\"{}\",pod=\"{}\",side=\"{}\",port=\"{}\"",
             key.kind.name(),
             if key.part == Part::Sent {
                 "sent"
@@ -55,6 +56,8 @@ pub(super) fn text(watch: &Watch) -> String {
             },
             escaped(&key.process.name),
             escaped(&place),
+            named(Container::namespace),
+            named(Container::pod),
             key.side,
             key.port
         );

@@ -29,7 +29,6 @@ use tinygram_watch::who::Processes;
 
 pub(crate) use args::Args;
 use seen::Watched;
-use tinygram_host::target::Target;
 
 use super::ps;
 use crate::exit::{Done, Failure};
@@ -37,7 +36,8 @@ use crate::exit::{Done, Failure};
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
-    let targets = Target::all(&args.targets).map_err(Failure::Input)?;
+    let targets = args.places.targets(&args.targets).map_err(Failure::Input)?;
+    let root = args.places.root().map_err(Failure::Input)?;
     let watched = Watched::new(targets);
     let options = Options {
         by_connection: !watched.is_all(),
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         watched,
         lost: 0,
         live,
-        processes: Processes::default(),
+        processes: Processes::below(root),
         summary: Summary::default(),
     };
     let mut show = show::Show::new(args);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use tinygram_host::container::Container;
 use tinygram_host::process::Process;
 use tinygram_stalls::{Side, Tier};
 use tinygram_watch::event::{Connection, Writer};
@@ -20,6 +21,8 @@ pub(super) struct Watched {
     seen: Seen,
     /// The names of the processes that were not meant: one of them may have been.
     others: BTreeSet<String>,
+    /// The processes in pods whose names are not known: they may have been meant.
+    unnamed: BTreeSet<u32>,
     /// The processes that have a connection with a port that was asked for.
     by_port: BTreeSet<u32>,
     /// Stalls and floods at ports that were not asked for, by process and port.
@@ -72,6 +75,10 @@ impl Watched {
         }
         if !meets && self.others.len() < MOST_OTHERS {
             self.others.insert(process.name.clone());
+            let container = process.container.as_ref();
+            if container.is_some_and(Container::lacks_a_name) {
+                self.unnamed.insert(process.pid);
+            }
         }
         meets
     }
@@ -152,6 +159,14 @@ impl Watched {
         );
         if let Some(alike) = self.alike(target) {
             said += &format!(" ({alike} was seen: is it meant?)");
+        }
+        if matches!(target, Target::Within(..)) && !self.unnamed.is_empty() {
+            said += &match self.unnamed.len() {
+                1 => " (1 process in a pod or container whose name is unknown was seen)".to_owned(),
+                count => format!(
+                    " ({count} processes in pods or containers whose names are unknown were seen)"
+                ),
+            };
         }
         said
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tinygram_host::container::Container;
 use tinygram_host::process::Process;
 use tinygram_stalls::ms;
 use tinygram_stalls::{Kind, Side, Tier};
@@ -20,9 +21,10 @@ pub(crate) fn of(finding: &Finding, process: &Process) -> String {
         .as_ref()
         .map_or_else(String::new, |call| format!(", {}", call.written()));
     format!(
-        "{} {} {}: {maybe}{}{call}",
+        "{} {}{} {}: {maybe}{}{call}",
         clock(finding.start_ns),
         name(process),
+        place(process),
         ends(finding),
         what(finding)
     )
@@ -35,6 +37,14 @@ pub(crate) fn name(process: &Process) -> String {
         .as_ref()
         .map_or_else(String::new, |script| format!(" {script}"));
     format!("{}[{}]{script}", process.name, process.pid)
+}
+
+/// Returns the pod and the container, if the process is in one.
+fn place(process: &Process) -> String {
+    match &process.container {
+        None | Some(Container::Unit { .. }) => String::new(),
+        Some(container) => format!(" in {container},"),
+    }
 }
 
 /// Returns the ends: `server :80, client 10.0.0.2` or `client of 10.0.0.2:80`.

@@ -53,6 +53,7 @@ fn live(plan: &Plan, targets: &[Target]) -> Result<Foreseen, Failure> {
     let mut recorder = Recorder::open().map_err(|lacking| Failure::Input(lacking.to_string()))?;
     let scope = Scope {
         targets: targets.to_vec(),
+        root: plan.root.clone(),
         ..Scope::default()
     };
     remark(&format!("tinygram whatif: recording for {:?}", plan.look));

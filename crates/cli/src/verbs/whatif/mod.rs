@@ -7,6 +7,7 @@ mod show;
 use std::time::Duration;
 
 use crate::exit::{Done, Failure};
+use crate::flags::Places;
 use crate::stop;
 use crate::values::span;
 use plan::Plan;
@@ -23,8 +24,11 @@ use plan::Plan;
 pub(crate) struct Args {
     /// Whose connections (as in set), or a capture (pcap, pcapng), and what they might have: nodelay=on|off, delack-max=8ms, pingpong=3, quickack=on, run, writev;
     /// without one, every remedy at either end
-    #[arg(value_name = "TARGET|CAPTURE|OPTION=VALUE", required = true)]
+    #[arg(value_name = "TARGET|CAPTURE|OPTION=VALUE", required_unless_present_any = ["namespace", "pod", "container"])]
     words: Vec<String>,
+
+    #[command(flatten)]
+    places: Places,
 
     /// A send policy that the target's sockets might have, by name (tinygram policies lists them)
     #[arg(long, value_name = "POLICY", value_delimiter = ',')]

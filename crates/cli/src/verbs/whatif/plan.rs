@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_host::clock::tick;
+use tinygram_host::root::Root;
 use tinygram_host::target::Target;
 use tinygram_whatif::change::Change;
 
 use super::Args;
+use crate::flags::Places;
 
 /// Where the conversations are from.
 pub(super) enum From {
@@ -20,6 +22,8 @@ pub(super) enum From {
 
 pub(super) struct Plan {
     pub(super) from: From,
+    /// Where the names of pods and containers are.
+    pub(super) root: Root,
     /// What is asked for; every remedy if there is nothing.
     pub(super) changes: Vec<Change>,
     pub(super) look: Duration,
@@ -45,7 +49,8 @@ impl Plan {
             all.push(Change::Policy(policy));
         }
         Ok(Self {
-            from: From::of(&targets)?,
+            from: From::of(&targets, &args.places)?,
+            root: args.places.root()?,
             changes: all,
             look: args.look,
             seed: args.seed,
@@ -56,16 +61,17 @@ impl Plan {
 }
 
 impl From {
-    fn of(words: &[&String]) -> Result<Self, String> {
+    fn of(words: &[&String], places: &Places) -> Result<Self, String> {
         let captures: Vec<_> = words.iter().filter(|word| is_capture(word)).collect();
         match (captures[..].first(), words.len()) {
+            (None, 0) if places.is_given() => Ok(Self::Live(places.targets(&[])?)),
             (None, 0) => Err(
                 "no target: accepted are a process, a unit, a container, a port, a control group, or a capture's file"
                     .to_owned(),
             ),
             (None, _) => {
                 let targets: Vec<String> = words.iter().map(ToString::to_string).collect();
-                Ok(Self::Live(Target::all(&targets)?))
+                Ok(Self::Live(places.targets(&targets)?))
             }
             (Some(path), 1) if Path::new(path).is_file() => Ok(Self::Capture(path.into())),
             (Some(path), 1) => Err(format!("{path}: there is no such file")),

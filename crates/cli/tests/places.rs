@@ -1,0 +1,174 @@
+//! Pods and containers by name: programs in control groups with the names that kubelet and the runtimes give, below a
+//! host's root that has kubelet's folders of logs. Needs root and control groups of version 2; without them, the tests
+//! say so and pass.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A host's root with the logs of one pod, and a program that stalls in a container of it.
+struct Pod {
+    root: TempDir,
+    program: Child,
+    /// The control groups that were made, the innermost first.
+    groups: Vec<PathBuf>,
+}
+
+impl Pod {
+    /// Starts the program in the container's control group, below the one at which version 2 is mounted.
+    fn start(group: &str, id: &str) -> Option<Self> {
+        let mounted = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(Path::new);
+        let Some(mounted) = mounted
+            .iter()
+            .find(|root| root.join("cgroup.controllers").exists())
+        else {
+            println!("skipped: there are no control groups of version 2");
+            return None;
+        };
+        let mut groups = Vec::new();
+        let mut folder = mounted.to_path_buf();
+        for part in group.split('/') {
+            folder.push(part);
+            if folder.exists() {
+                continue;
+            }
+            if let Err(error) = fs::create_dir(&folder) {
+                println!("skipped: no control group can be made: {error}");
+                return None;
+            }
+            groups.insert(0, folder.clone());
+        }
+        let root = tempfile::tempdir().unwrap();
+        let logs = format!("var/log/pods/shop_cart-7d9f-x2x4z_{UID}/app");
+        fs::create_dir_all(root.path().join(&logs)).unwrap();
+        let links = root.path().join("var/log/containers");
+        fs::create_dir_all(&links).unwrap();
+        let link = links.join(format!("cart-7d9f-x2x4z_shop_app-{id}.log"));
+        symlink(format!("/{logs}/0.log"), link).unwrap();
+        let members = folder.join("cgroup.procs");
+        let mut python = Command::new("python3");
+        python.args(["-c", STALLS]);
+        // SAFETY: opens and writes a file; no other thread of the child exists.
+        unsafe { python.pre_exec(move || fs::write(&members, "0")) };
+        let program = python.spawn().expect("python3 starts");
+        Some(Self {
+            root,
+            program,
+            groups,
+        })
+    }
+
+    fn tinygram(&self, words: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+        let command = command.args(words).arg("--host-root").arg(self.root.path());
+        command.output().unwrap()
+    }
+}
+
+impl Drop for Pod {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+        for group in &self.groups {
+            let _ = fs::remove_dir(group);
+        }
+    }
+}
+
+const UID: &str = "8f0b6d52-1c2d-4e3f-9a8b-7c6d5e4f3a2b";
+
+/// Asks in two writes until it is ended.
+const STALLS: &str = r#"
+import socket, threading
+listener = socket.create_server(("127.0.0.1", 0))
+def serve():
+    end, _ = listener.accept()
+    while end.recv(300, socket.MSG_WAITALL):
+        end.sendall(b"!")
+threading.Thread(target=serve, daemon=True).start()
+end = socket.create_connection(listener.getsockname())
+while True:
+    end.sendall(b"h" * 100)
+    end.sendall(b"b" * 200)
+    end.recv(1)
+"#;
+
+fn text(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets).into_owned()
+}
+
+#[test]
+fn the_drivers_of_containerd_and_cri_o_lead_to_the_same_names() {
+    let slice = format!("kubepods-burstable-pod{}.slice", UID.replace('-', "_"));
+    for (number, group) in [
+        format!("kubepods.slice/kubepods-burstable.slice/{slice}/cri-containerd-ID.scope"),
+        format!("kubepods.slice/kubepods-burstable.slice/{slice}/crio-ID.scope"),
+        format!("kubepods/burstable/pod{UID}/ID"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let id = format!("{number:x}fa1b2c4").repeat(8);
+        let Some(pod) = Pod::start(&group.replace("ID", &id), &id) else {
+            return;
+        };
+        let watched = pod.tinygram(&["watch", "--once", "2s", "--json", "--namespace", "shop"]);
+        let said = text(&watched.stderr);
+        if !said.contains("asking the kernel") {
+            println!("skipped: {said}");
+            return;
+        }
+        let lines: Vec<Value> = text(&watched.stdout)
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let stalls: Vec<_> = lines
+            .iter()
+            .filter(|line| line["event"] == "stall")
+            .collect();
+        assert!(stalls.len() > 3, "{group}: {lines:#?}");
+        for stall in stalls {
+            let container = &stall["process"]["container"];
+            assert_eq!(stall["process"]["pid"], pod.program.id());
+            assert_eq!(container["namespace"], "shop");
+            assert_eq!(container["pod"], "cart-7d9f-x2x4z");
+            assert_eq!(container["container"], "app");
+            assert_eq!(container["id"], id[..12]);
+        }
+        let listed = pod.tinygram(&["ps", "--pod", "cart-*", "--container", "app"]);
+        let listed = text(&listed.stdout);
+        assert!(listed.contains("@shop/cart-7d9f-x2x4z/app"), "{listed}");
+        let others = pod.tinygram(&["ps", "--namespace", "bank"]);
+        assert_eq!(others.status.code(), Some(1), "as grep says it");
+    }
+}
+
+#[test]
+fn what_is_typed_for_a_place_is_checked_before_any_work() {
+    let empty = tempfile::tempdir().unwrap();
+    let said = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+        let output = command.args(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(output.stdout.is_empty());
+        text(&output.stderr)
+    };
+    let root = empty.path().to_str().unwrap();
+    let unnamed = said(&["ps", "--pod", "cart", "--host-root", root]);
+    assert!(
+        unnamed.contains("no names of pods can be read"),
+        "{unnamed}"
+    );
+    let odd = said(&["watch", "--once", "1s", "--namespace", "a\nb"]);
+    assert!(
+        odd.contains("accepted") && odd.lines().count() == 1,
+        "{odd}"
+    );
+    let missing = said(&["ps", "--container", "web", "--host-root", "/no/such/folder"]);
+    assert!(missing.contains("there is no folder"), "{missing}");
+}
