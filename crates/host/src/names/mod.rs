@@ -89,15 +89,14 @@ impl Names {
                 container,
             } => {
                 let link = id.as_ref().and_then(|id| self.link(id.full()));
-                let mut named = self.pod(uid);
-                // The link's file may be in the folder of the pod, which then is known by it.
-                if named.is_none()
-                    && let Some(link) = link
+                let named = match self.pod(uid) {
+                    Some(told) => told.known(),
+                    // Where the folders of pods cannot be read, the link's own target may tell.
+                    None => link
                         .as_ref()
                         .filter(|link| link.uid.as_deref() == Some(uid))
-                {
-                    named = Some(link.pod.clone());
-                }
+                        .map(|link| link.pod.clone()),
+                };
                 let Some(named) = named else { return };
                 *container = match link {
                     Some(link) if link.pod == named => Some(link.container),
@@ -111,7 +110,7 @@ impl Names {
         }
     }
 
-    fn pod(&mut self, uid: &str) -> Option<kubelet::Pod> {
+    fn pod(&mut self, uid: &str) -> Option<Told<kubelet::Pod>> {
         let root = &self.root;
         let read = || kubelet::Pods::read(root);
         self.pods.find(read, |pods| pods.by_uid.get(uid))
@@ -120,7 +119,8 @@ impl Names {
     fn link(&mut self, id: &str) -> Option<kubelet::Link> {
         let root = &self.root;
         let read = || kubelet::Links::read(root);
-        let mut link = self.links.find(read, |links| links.by_id.get(id))?;
+        let link = self.links.find(read, |links| links.by_id.get(id))?;
+        let mut link = link.known()?;
         link.look(root, id);
         Some(link)
     }
@@ -128,7 +128,9 @@ impl Names {
     fn of_podman(&mut self, id: &str) -> Option<String> {
         let root = &self.root;
         let read = || runtime::Podman::read(root);
-        self.podman.find(read, |podman| podman.by_id.get(id))
+        self.podman
+            .find(read, |podman| podman.by_id.get(id))?
+            .known()
     }
 
     /// Returns a container whose control group does not show its pod, as one of the pod that its log is of.
@@ -150,18 +152,18 @@ impl std::fmt::Debug for Names {
 }
 
 impl<T> Cached<T> {
-    /// Finds what is known, after another look if it is not.
+    /// Finds what is told, after another look if it is not.
     fn find<V: Clone>(
         &mut self,
         read: impl FnOnce() -> T,
         known: impl Fn(&T) -> Option<&Told<V>>,
-    ) -> Option<V> {
+    ) -> Option<Told<V>> {
         if known(&self.known).is_none()
             && let Some(new) = self.pace.look(BREAK, read)
         {
             self.known = new;
         }
-        known(&self.known)?.clone().known()
+        known(&self.known).cloned()
     }
 }
 
