@@ -35,7 +35,10 @@ def ask(connection):
     connection.sendall(b"question")
     missing = 300
     while missing:
-        missing -= len(connection.recv(missing))
+        got = connection.recv(missing)
+        if not got:
+            sys.exit("the service has gone")
+        missing -= len(got)
     return (time.perf_counter() - began) * 1000
 
 
