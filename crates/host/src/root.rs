@@ -44,7 +44,7 @@ impl Root {
 impl Default for Root {
     fn default() -> Self {
         let is_mounted = |path: &&str| Path::new(MOUNTED).join(path).is_dir();
-        match SIGNS.iter().any(|path| is_mounted(path)) {
+        match SIGNS.iter().any(is_mounted) {
             true => Self(MOUNTED.into()),
             false => Self("/".into()),
         }
