@@ -34,6 +34,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "[ADDR:]PORT", value_parser = super::metrics::address)]
     pub(super) metrics: Option<SocketAddr>,
 
+    /// Send the counts and the lengths of holds to an OpenTelemetry collector, over HTTP (port 4318); each
+    /// minute (OTEL_METRIC_EXPORT_INTERVAL, in milliseconds) and at the end
+    #[arg(long, value_name = "ADDRESS", value_parser = super::otlp::address)]
+    pub(super) otlp: Option<String>,
+
     /// Count shorter holds without listing them
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1ms")]
     pub(super) least_hold: Duration,

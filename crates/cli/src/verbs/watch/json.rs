@@ -151,7 +151,7 @@ fn part(part: Part) -> &'static str {
     }
 }
 
-fn reason_name(reason: Reason) -> &'static str {
+pub(super) fn reason_name(reason: Reason) -> &'static str {
     match reason {
         Reason::Nagle => "nagle",
         Reason::Cork => "cork",
@@ -162,7 +162,7 @@ fn reason_name(reason: Reason) -> &'static str {
     }
 }
 
-fn release_name(release: Release) -> &'static str {
+pub(super) fn release_name(release: Release) -> &'static str {
     match release {
         Release::Ack => "ack",
         Release::Close => "close",

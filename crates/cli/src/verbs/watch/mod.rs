@@ -7,6 +7,7 @@ mod args;
 mod http;
 mod json;
 mod metrics;
+mod otlp;
 mod repeats;
 mod screen;
 mod seen;
@@ -71,6 +72,10 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         doing: "listening for Ctrl-C".into(),
         error: io::Error::other(error),
     })?;
+    let mut export = match &args.otlp {
+        Some(url) => Some(otlp::Export::start(url, &root)?),
+        None => None,
+    };
     let mut watch = Watch {
         open_before: match watched.is_all() {
             true => ps::open_connections().unwrap_or(0),
@@ -95,26 +100,43 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         }
         let patience = left.map_or(BREATH, |left| left.min(BREATH));
         for (finding, process) in watch.look(patience) {
+            add(&mut export, &finding, &process);
             show.finding(&finding, &process)?;
         }
         show.breathe(&watch, begun.elapsed())?;
+        if let Some(export) = &mut export {
+            export.breathe(begun.elapsed());
+        }
         if let Some(page) = &metrics {
             page.renew(metrics::text(&watch));
         }
     }
     // What the kernel said while the last findings were shown.
     for (finding, process) in watch.look(Duration::ZERO) {
+        add(&mut export, &finding, &process);
         show.finding(&finding, &process)?;
     }
     for (finding, process) in watch.finish() {
+        add(&mut export, &finding, &process);
         show.finding(&finding, &process)?;
     }
-    show.end(&watch, begun.elapsed())?;
+    let watched = begun.elapsed();
+    let exported = export.map(otlp::Export::end);
+    show.end(&watch, exported.as_ref(), watched)?;
+    if exported.is_some_and(|exported| !exported.is_whole()) {
+        return Ok(Done::Partly);
+    }
     // As in `ps`, and as grep does: exit code 1 if nothing matches.
     Ok(match watch.watched.unmet().is_empty() {
         true => Done::Well,
         false => Done::Found,
     })
+}
+
+fn add(export: &mut Option<otlp::Export>, finding: &Finding, process: &Process) {
+    if let Some(export) = export {
+        export.add(finding, process);
+    }
 }
 
 /// What is being watched, and the findings so far.

@@ -7,6 +7,7 @@ use tinygram_host::process::Process;
 use tinygram_stalls::{Obstacle, Tier};
 use tinygram_watch::finding::Finding;
 
+use super::otlp::Ended;
 use super::repeats::Repeats;
 use super::screen::Screen;
 use super::{Args, Watch, json, screen, sentence, table};
@@ -87,12 +88,20 @@ impl Show {
         }
     }
 
-    pub(super) fn end(&mut self, watch: &Watch, watched: Duration) -> Result<(), Failure> {
+    pub(super) fn end(
+        &mut self,
+        watch: &Watch,
+        exported: Option<&Ended>,
+        watched: Duration,
+    ) -> Result<(), Failure> {
         let (excused, lost) = (watch.live.excused(), watch.lost);
         if self.manner == Manner::Json {
             let seconds = watched.as_secs_f64();
             let mut line = json::summary(&watch.summary, excused, lost, watch.live.name(), seconds);
             line["seen"] = serde_json::json!(watch.seen());
+            if let Some(exported) = exported {
+                line["otlp"] = exported.json();
+            }
             line["elsewhere"] = serde_json::json!(watch.watched.elsewhere());
             line["nothing_matched"] = watch
                 .watched
@@ -136,6 +145,9 @@ impl Show {
         terminal::print_text(&out)?;
         if let Some(elsewhere) = watch.watched.elsewhere_in_words() {
             terminal::remark(&format!("tinygram watch: {elsewhere}"));
+        }
+        if let Some(lost) = exported.and_then(Ended::in_words) {
+            terminal::remark(&format!("tinygram watch: {lost}"));
         }
         let counts = [
             (excused.nobody_waited, "held while nobody waited"),

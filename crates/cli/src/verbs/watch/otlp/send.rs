@@ -1,0 +1,234 @@
+//! Sends requests to a collector over HTTP, in a thread of its own, so that a slow collector delays nothing.
+//!
+//! Only the newest request waits: each has everything since the beginning.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use prost::Message;
+
+use super::message::Response;
+
+/// What became of the requests.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    /// Requests that a collector took.
+    pub(super) exports: u64,
+    /// Requests that a newer one replaced before a collector took them.
+    pub(super) replaced: u64,
+    /// Attempts that failed.
+    pub(super) failed: u64,
+    /// Points that the collector did not accept.
+    pub(super) rejected: u64,
+    /// Findings in the last request that was taken.
+    pub(super) delivered: u64,
+    /// Why the last attempt failed, if it did.
+    pub(super) wrong: Option<String>,
+}
+
+/// The sending thread.
+pub(super) struct Sender {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: Option<Body>,
+    /// When the thread must end, if it is to.
+    ends: Option<Instant>,
+    told: Told,
+}
+
+struct Body {
+    octets: Vec<u8>,
+    findings: u64,
+}
+
+enum Outcome {
+    Taken {
+        rejected: u64,
+        said: Option<String>,
+    },
+    /// To be tried again, after a time if the collector named one.
+    Again(Option<Duration>, String),
+    Refused(String),
+}
+
+impl Sender {
+    pub(super) fn start(url: String) -> std::io::Result<Self> {
+        let shared = Arc::<Shared>::default();
+        let of_thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("otlp".to_owned());
+        let thread = thread.spawn(move || run(&of_thread, &url))?;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Hands a request over; one that still waits is replaced.
+    pub(super) fn give(&self, octets: Vec<u8>, findings: u64) {
+        let mut state = self.shared.lock();
+        if state.waiting.replace(Body { octets, findings }).is_some() {
+            state.told.replaced += 1;
+        }
+        drop(state);
+        self.shared.changed.notify_all();
+    }
+
+    /// Waits until the last request is taken or given up, and returns what became of all.
+    pub(super) fn end(mut self) -> Told {
+        self.shared.lock().ends = Some(now() + LAST);
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        let told = self.shared.lock().told.clone();
+        told
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn run(shared: &Shared, url: &str) {
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .proxy(None)
+        .user_agent(concat!("tinygram/", env!("CARGO_PKG_VERSION")))
+        .build();
+    let agent = ureq::Agent::new_with_config(config);
+    let mut pause = FIRST_PAUSE;
+    while let Some((body, patience)) = next(shared) {
+        let outcome = send(&agent, url, &body.octets, patience);
+        let mut state = shared.lock();
+        match outcome {
+            Outcome::Taken { rejected, said } => {
+                state.told.exports += 1;
+                state.told.rejected += rejected;
+                state.told.delivered = body.findings;
+                state.told.wrong = said;
+                pause = FIRST_PAUSE;
+            }
+            Outcome::Refused(why) => {
+                state.told.failed += 1;
+                state.told.wrong = Some(why);
+            }
+            Outcome::Again(after, why) => {
+                state.told.failed += 1;
+                state.told.wrong = Some(why);
+                // A newer request has what this one has.
+                match state.waiting.is_some() {
+                    true => state.told.replaced += 1,
+                    false => state.waiting = Some(body),
+                }
+                let length = after.unwrap_or(pause).min(LONGEST_PAUSE);
+                pause = (pause * 2).min(LONGEST_PAUSE);
+                if !rest(shared, state, length) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Returns the next request and how long it may take; `None` at the end.
+fn next(shared: &Shared) -> Option<(Body, Duration)> {
+    let mut state = shared.lock();
+    loop {
+        let left = state.ends.map(|ends| ends.saturating_duration_since(now()));
+        if left == Some(Duration::ZERO) {
+            return None;
+        }
+        if let Some(body) = state.waiting.take() {
+            return Some((body, left.map_or(PATIENCE, |left| left.min(PATIENCE))));
+        }
+        if left.is_some() {
+            return None;
+        }
+        let woken = shared.changed.wait(state);
+        state = woken.unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
+/// Waits before another attempt; returns whether there may be one.
+fn rest(shared: &Shared, mut state: MutexGuard<'_, State>, length: Duration) -> bool {
+    let until = now() + length;
+    loop {
+        let most = state.ends.map_or(until, |ends| until.min(ends));
+        let left = most.saturating_duration_since(now());
+        if left.is_zero() {
+            return state.ends.is_none_or(|ends| until < ends);
+        }
+        let woken = shared.changed.wait_timeout(state, left);
+        state = woken.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+fn send(agent: &ureq::Agent, url: &str, octets: &[u8], patience: Duration) -> Outcome {
+    let request = agent
+        .post(url)
+        .config()
+        .timeout_global(Some(patience))
+        .build();
+    let request = request.header("Content-Type", "application/x-protobuf");
+    let mut response = match request.send(octets) {
+        Ok(response) => response,
+        Err(error) => return Outcome::Again(None, error.to_string()),
+    };
+    let status = response.status().as_u16();
+    let after = response.headers().get("Retry-After");
+    let after = after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let after = after.map(Duration::from_secs);
+    let body = response.body_mut().with_config().limit(LONGEST_ANSWER);
+    let body = body.read_to_vec().unwrap_or_default();
+    match status {
+        200..=299 => {
+            let partial = Response::decode(&*body)
+                .ok()
+                .and_then(|it| it.partial_success);
+            let rejected = partial.as_ref().map_or(0, |it| it.rejected_data_points);
+            let said = partial.filter(|it| it.rejected_data_points > 0);
+            Outcome::Taken {
+                rejected: u64::try_from(rejected).unwrap_or(0),
+                said: said.map(|it| {
+                    let message: String = it.error_message.chars().take(200).collect();
+                    format!("{rejected} points were rejected: {message:?}")
+                }),
+            }
+        }
+        300..=399 => Outcome::Refused(format!("status {status}: redirects are not followed")),
+        // OTLP's specification, "Failures" and "OTLP/HTTP Throttling": these may be tried again.
+        429 | 502 | 503 | 504 => Outcome::Again(after, format!("status {status}")),
+        _ => Outcome::Refused(format!("status {status}")),
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long a collector takes is real time"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// How long a request may take, and how long the last one may with all its attempts.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LAST: Duration = Duration::from_secs(5);
+/// Between attempts: doubled each time, at most this, also if a collector asks for more.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+const LONGEST_ANSWER: u64 = 64 << 10;
