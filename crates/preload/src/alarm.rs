@@ -45,7 +45,7 @@ impl Alarm {
             let mut event: libc::sigevent = std::mem::zeroed();
             event.sigev_notify = libc::SIGEV_THREAD_ID;
             event.sigev_signo = SIGNAL;
-            event.sigev_notify_thread_id = libc::gettid();
+            event.sigev_notify_thread_id = kernel::thread_id();
             let mut timer: c_int = -1;
             let made = kernel::syscall()(
                 libc::SYS_timer_create,
@@ -56,8 +56,9 @@ impl Alarm {
             (blocked == 0 && made == 0).then_some(timer)
         };
         let Some(timer) = timer else { return false };
-        // SAFETY: no arguments, cannot fail.
-        let (process, thread) = unsafe { (libc::getpid(), libc::gettid()) };
+        // SAFETY: no argument, cannot fail.
+        let process = unsafe { libc::getpid() };
+        let thread = kernel::thread_id();
         self.process.store(process as u32, Relaxed);
         self.thread.store(thread as u32, Relaxed);
         self.timer.store(timer as u64 + 1, Relaxed);

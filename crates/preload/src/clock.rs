@@ -43,7 +43,7 @@ pub(crate) fn cpu_ns() -> u64 {
 /// Returns this many nanoseconds as the kernel takes them.
 pub(crate) fn timespec(nanoseconds: u64) -> timespec {
     timespec {
-        tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
+        tv_sec: (nanoseconds / 1_000_000_000) as _,
         tv_nsec: (nanoseconds % 1_000_000_000) as c_long,
     }
 }

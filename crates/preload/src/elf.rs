@@ -69,7 +69,7 @@ impl File {
         let start = end
             .saturating_sub(LINKER.len() as u64 + 1)
             .max(linker.offset);
-        if self.read(start, &mut name).is_some() && name != *LINKER {
+        if self.read(start, &mut name).is_some() && name[..] != *LINKER {
             return Program::OtherLinker;
         }
         let loaded = || segments().filter(|segment| segment.kind == u64::from(libc::PT_LOAD));
@@ -167,8 +167,11 @@ fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
     octets.fold(0, |sum, octet| sum << 8 | u64::from(*octet))
 }
 
-/// The C library's dynamic linker, wherever it is installed.
-const LINKER: &[u8; 21] = b"/ld-linux-x86-64.so.2";
+/// The dynamic linker of the C library that this library is made for, wherever it is installed.
+#[cfg(target_env = "gnu")]
+const LINKER: &[u8] = b"/ld-linux-x86-64.so.2";
+#[cfg(not(target_env = "gnu"))]
+const LINKER: &[u8] = b"/ld-musl-x86_64.so.1";
 /// The names of the libraries of AddressSanitizer and similar tools, and a symbol of each.
 const MARKS: [&[u8]; 6] = [
     b"libasan.so",

@@ -145,6 +145,11 @@ pub(crate) fn own_memory(address: u64, into: &mut [u8]) -> usize {
     usize::try_from(copied).unwrap_or(0)
 }
 
+/// Returns the kernel's id of the calling thread. glibc has a function for it since 2.30 only.
+pub(crate) fn thread_id() -> c_int {
+    call(libc::SYS_gettid, [0; 3]) as c_int
+}
+
 /// Makes a system call for which the C library has no function, with plain integers; returns -1 and
 /// sets `errno` if it fails.
 pub(crate) fn call(number: c_long, [first, second, third]: [c_long; 3]) -> c_long {

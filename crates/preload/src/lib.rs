@@ -24,52 +24,54 @@ pub mod traces;
 
 pub mod settings;
 
-// The library itself runs on one platform only; elsewhere the crate has what the command shares
+// The library itself runs on x86_64 with glibc or musl; elsewhere the crate has what the command shares
 // with it.
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod alarm;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod clock;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod contention;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod elf;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
+mod ending;
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod errno;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod escape;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod flight;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod flush;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod holding;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod hooks;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod keeper;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod kernel;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod ledger;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod load;
 mod measure;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod next;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod observe;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod orders;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod reach;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod rounds;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod sockets;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod table;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod thread;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod watchdog;

@@ -8,7 +8,7 @@ use crate::hooks::process::{self, before_end};
 use crate::page::Page;
 use crate::settings::{Settings, VARIABLE};
 use crate::traces::{self, SUFFIX, Traces};
-use crate::{keeper, kernel, orders};
+use crate::{ending, keeper, kernel, orders};
 use tinygram_coalesce::Policy;
 
 #[cfg_attr(interpose, used)]
@@ -19,8 +19,13 @@ pub(crate) static LOAD: extern "C" fn(c_int, *const *const c_char, *const *const
 #[cfg_attr(interpose, unsafe(link_section = ".fini_array"))]
 pub(crate) static UNLOAD: extern "C" fn() = unload;
 
-/// The C library passes constructors the arguments of `main`.
-extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
+/// glibc passes constructors the arguments of `main`, musl passes none and has set `environ`.
+extern "C" fn load(_: c_int, _: *const *const c_char, passed: *const *const c_char) {
+    let environment = match cfg!(target_env = "gnu") {
+        true => passed,
+        // SAFETY: the C library set it before it calls constructors, and nobody changes it meanwhile.
+        false => unsafe { process::environ },
+    };
     // SAFETY: the environment is a null-terminated list of C strings.
     let Some(text) = (unsafe { variable(environment) }) else {
         return;
@@ -45,17 +50,13 @@ extern "C" fn unload() {
     }
 }
 
-/// The last exit handler, because it was registered before all others; it knows the exit code.
-extern "C" fn last(status: c_int, _: *mut libc::c_void) {
+/// The last exit handler, because it was registered before all others. Where the exit code is unknown, whoever shows
+/// the statistics learns from the kernel that the process has ended.
+fn last(status: Option<c_int>) {
     before_end();
-    process::report_end(status);
-}
-
-unsafe extern "C" {
-    fn on_exit(
-        handler: extern "C" fn(c_int, *mut libc::c_void),
-        argument: *mut libc::c_void,
-    ) -> c_int;
+    if let Some(status) = status {
+        process::report_end(status);
+    }
 }
 
 unsafe fn variable(environment: *const *const c_char) -> Option<&'static CStr> {
@@ -83,11 +84,9 @@ fn map_page(path: &str) -> Option<&'static Page> {
     let page = unsafe { map::<Page>(path, "")? };
     page.processes
         .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    // SAFETY: no argument, cannot fail; the handler outlives the program.
-    unsafe {
-        page.enlist(libc::getpid() as u32);
-        on_exit(last, std::ptr::null_mut());
-    }
+    // SAFETY: no argument, cannot fail.
+    page.enlist(unsafe { libc::getpid() } as u32);
+    ending::at_exit(last);
     Some(page)
 }
 

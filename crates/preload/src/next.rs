@@ -35,10 +35,7 @@ impl Symbol {
     fn find(&self) -> *mut c_void {
         // SAFETY: both names are C strings; RTLD_NEXT is valid in any object.
         let found = unsafe {
-            let versioned = self
-                .version
-                .map(|v| libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), v.as_ptr()));
-            match versioned {
+            match self.version.map(|version| versioned(self.name, version)) {
                 Some(address) if !address.is_null() => address,
                 _ => libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()),
             }
@@ -53,6 +50,22 @@ impl Symbol {
         self.address.store(address, Relaxed);
         address
     }
+}
+
+/// Looks up a symbol of this version.
+///
+/// # Safety
+/// As `dlvsym`.
+#[cfg(target_env = "gnu")]
+unsafe fn versioned(name: &CStr, version: &CStr) -> *mut c_void {
+    // SAFETY: two C strings; RTLD_NEXT is valid in any object.
+    unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) }
+}
+
+/// musl has one version of each symbol.
+#[cfg(not(target_env = "gnu"))]
+unsafe fn versioned(_: &CStr, _: &CStr) -> *mut c_void {
+    std::ptr::null_mut()
 }
 
 extern "C" fn absent() -> isize {

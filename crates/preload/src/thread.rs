@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use tinygram_coalesce::Held;
 
+use crate::kernel;
+
 /// One thread's memory.
 #[repr(C, align(64))]
 pub(crate) struct Thread {
@@ -293,8 +295,7 @@ impl Thread {
 
     #[cold]
     fn ask_number(&self) -> u32 {
-        // SAFETY: no argument, cannot fail.
-        let fresh = unsafe { libc::gettid() } as u32;
+        let fresh = kernel::thread_id() as u32;
         self.number.store(fresh, Relaxed);
         fresh
     }

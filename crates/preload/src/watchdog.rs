@@ -243,7 +243,12 @@ impl Watchdog {
         self.wake();
         crate::errno::kept(|| {
             // SAFETY: the thread was made joinable, and only the thread that stopped it joins it.
-            unsafe { kernel::pthread_join(self.thread.load(Relaxed), std::ptr::null_mut()) };
+            unsafe {
+                kernel::pthread_join(
+                    self.thread.load(Relaxed) as libc::pthread_t,
+                    std::ptr::null_mut(),
+                )
+            };
         });
         self.state.store(NONE, SeqCst);
     }
@@ -328,7 +333,7 @@ fn spawn() -> Option<u64> {
         let mut all: libc::sigset_t = std::mem::zeroed();
         let mut before: libc::sigset_t = std::mem::zeroed();
         let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
-        let mut thread: libc::pthread_t = 0;
+        let mut thread: libc::pthread_t = std::mem::zeroed();
         libc::sigfillset(&raw mut all);
         if libc::pthread_attr_init(&raw mut attributes) != 0 {
             return None;
@@ -345,7 +350,7 @@ fn spawn() -> Option<u64> {
         libc::pthread_attr_destroy(&raw mut attributes);
         (failed == 0).then(|| {
             libc::pthread_setname_np(thread, c"tinygram".as_ptr());
-            thread
+            thread as u64
         })
     }
 }

@@ -256,7 +256,8 @@ unsafe fn each_descriptor(message: *const msghdr, mut visit: impl FnMut(c_int)) 
         while let Some(control) = header.as_ref() {
             if control.cmsg_level == libc::SOL_SOCKET && control.cmsg_type == libc::SCM_RIGHTS {
                 let data = libc::CMSG_DATA(header).cast::<c_int>();
-                let bytes = control.cmsg_len.saturating_sub(libc::CMSG_LEN(0) as usize);
+                let bytes =
+                    (control.cmsg_len as libc::size_t).saturating_sub(libc::CMSG_LEN(0) as usize);
                 for index in 0..bytes / size_of::<c_int>() {
                     visit(data.add(index).read_unaligned());
                 }

@@ -62,13 +62,13 @@ interpose! {
 
     fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
         let result = unsafe { ioctl::next(fd, request, argument) };
-        if matches!(request, libc::FIONBIO | libc::FIONREAD)
+        if matches!(request as u32, FIONBIO | FIONREAD)
             && result == 0
             && table::identity(fd).kind() == Kind::Tcp
         {
             // SAFETY: the kernel has just read or written the same integer.
             let value = unsafe { argument.cast::<c_int>().read_unaligned() };
-            if request == libc::FIONBIO {
+            if request as u32 == FIONBIO {
                 table::amend(fd, Identity::NONBLOCKING, value != 0);
             } else if value == 0 {
                 keeper::found_no_event();
@@ -142,5 +142,9 @@ unsafe fn control(fd: c_int, command: c_int, argument: usize, ask: impl Fn() -> 
     }
 }
 
+/// The requests of `ioctl` that matter. The C libraries disagree on the type (`unsigned long` in glibc, `int` in musl),
+/// and the kernel looks at 32 bits.
+const FIONBIO: u32 = libc::FIONBIO as u32;
+const FIONREAD: u32 = libc::FIONREAD as u32;
 /// Twice the largest possible segment, that of the loopback interface.
 const TWO_SEGMENTS: c_int = 2 * 65_536;

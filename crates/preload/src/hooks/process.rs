@@ -180,7 +180,7 @@ interpose! {
 }
 
 unsafe extern "C" {
-    static environ: *const *const c_char;
+    pub(crate) static environ: *const *const c_char;
 }
 
 /// Sends what the parent holds, before a child could keep the same socket open.

@@ -36,7 +36,7 @@ interpose! {
             around(fd, 0, move || readv::next(fd, pieces, count), move || {
                 let mut message: msghdr = std::mem::zeroed();
                 message.msg_iov = pieces.cast_mut();
-                message.msg_iovlen = count as size_t;
+                message.msg_iovlen = count as _;
                 recvmsg::next(fd, &raw mut message, libc::MSG_DONTWAIT)
             })
         }

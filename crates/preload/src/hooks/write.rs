@@ -34,7 +34,7 @@ interpose! {
                 Outgoing::Hold => {
                     let mut message: msghdr = std::mem::zeroed();
                     message.msg_iov = pieces.cast_mut();
-                    message.msg_iovlen = count as size_t;
+                    message.msg_iovlen = count as _;
                     let result = sendmsg::next(fd, &raw const message, libc::MSG_MORE);
                     if !held_after_all(fd, result) {
                         return writev::next(fd, pieces, count);
@@ -169,7 +169,7 @@ unsafe fn message_len(fd: c_int, message: *const msghdr) -> size_t {
         return 0;
     }
     // SAFETY: as above.
-    unsafe { total(fd, (*message).msg_iov, (*message).msg_iovlen) }
+    unsafe { total(fd, (*message).msg_iov, (*message).msg_iovlen as size_t) }
 }
 
 /// Returns the bytes in `count` pieces, if something may be held.

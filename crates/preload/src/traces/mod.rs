@@ -8,9 +8,9 @@
 //! Stacks contain secrets. Only the user who started the run can read the file; a process executed
 //! as another user has no access and leaves no traces.
 
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod take;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 pub(crate) use take::note_stack;
 
 use std::sync::atomic::{
