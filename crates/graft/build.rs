@@ -3,7 +3,7 @@
 //! It is the host's compiler, so nothing has to be installed. The command contains the object.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::{env, fs};
 
 fn main() {
@@ -18,7 +18,11 @@ fn main() {
         rule.canonicalize().unwrap_or(rule.clone()).display()
     );
     let carried = out.join("inside.so");
-    if env::var("TARGET").as_deref() != Ok("x86_64-unknown-linux-gnu") {
+    // The code needs no C library, so what the host's compiler makes serves programs for any.
+    let is = |name: &str, value: &str| env::var(name).as_deref() == Ok(value);
+    let is_wanted = is("CARGO_CFG_TARGET_ARCH", "x86_64") && is("CARGO_CFG_TARGET_OS", "linux");
+    let host = env::var("HOST").expect("cargo sets HOST");
+    if !is_wanted || !host.starts_with("x86_64-") || !host.contains("-linux-") {
         // Elsewhere the command is built without it, and `run` says so.
         fs::write(&carried, []).expect("OUT_DIR can be written");
         return;
@@ -47,7 +51,21 @@ fn main() {
 }
 
 fn compile(source: &Path, to: &Path, more: &[&str]) {
-    let result = Command::new(env::var_os("RUSTC").expect("cargo sets RUSTC"))
+    let mut result = tried(source, to, more);
+    // The flags are LLD's, which is not the linker of every compiler (Debian's, for one).
+    if !result.status.success() {
+        let by_lld = ["-C", "link-arg=-fuse-ld=lld"];
+        result = tried(source, to, &[more, &by_lld].concat());
+    }
+    assert!(
+        result.status.success(),
+        "the injected code could not be compiled:\n{}",
+        String::from_utf8_lossy(&result.stderr)
+    );
+}
+
+fn tried(source: &Path, to: &Path, more: &[&str]) -> Output {
+    Command::new(env::var_os("RUSTC").expect("cargo sets RUSTC"))
         .args([
             "--edition",
             "2024",
@@ -65,10 +83,5 @@ fn compile(source: &Path, to: &Path, more: &[&str]) {
         .arg("-o")
         .arg(to)
         .output()
-        .expect("the compiler that cargo names can be run");
-    assert!(
-        result.status.success(),
-        "the injected code could not be compiled:\n{}",
-        String::from_utf8_lossy(&result.stderr)
-    );
+        .expect("the compiler that cargo names can be run")
 }

@@ -263,7 +263,7 @@ fn is_taken_out(shared: &Shared) -> bool {
 /// Sleeps while the watchdog's word is `state`, or for this time.
 fn pause(shared: &Shared, state: u32, nanoseconds: u64) {
     let timeout = libc::timespec {
-        tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
+        tv_sec: (nanoseconds / 1_000_000_000) as _,
         tv_nsec: (nanoseconds % 1_000_000_000) as libc::c_long,
     };
     // SAFETY: the word is mapped; the timeout is a local.
