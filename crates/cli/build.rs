@@ -1,5 +1,5 @@
-//! Makes what the command contains: the library that `tinygram run` loads into programs, and the page that
-//! `tinygram page` writes.
+//! Makes what the command contains: the libraries that `tinygram run` loads into programs, one for each C library, and the
+//! page that `tinygram page` writes.
 //!
 //! The page is WebAssembly, for which most toolchains have no target. So it is built before, by `page/build`, and
 //! only a build that is told of it by `TINYGRAM_PAGE` contains it.
@@ -7,7 +7,9 @@
 //! The same sources are also a plain dependency of the command (it shares the settings and the
 //! statistics page). There the hooks must not have the C library's names, because the command must
 //! not interpose itself. So the library is compiled a second time, with `--cfg interpose`, by the
-//! same cargo into its own folder. The crate `tinygram-preload` says where its sources are and
+//! same cargo into its own folder. That gives the one for glibc, where the program is built for glibc. The one for musl
+//! takes a linker for musl, which most machines lack. So a release builds both before, and names their folder by
+//! `TINYGRAM_LIBRARIES`: `preload-glibc.so` and `preload-musl.so`. The crate `tinygram-preload` says where its sources are and
 //! contains those of `tinygram-coalesce`, so this works alike in a checkout and from packages, for
 //! `cargo run`, `test`, `install` and `package`.
 
@@ -21,7 +23,12 @@ use std::{env, fs};
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     carry_page(&out);
-    let carried = out.join("preload.so");
+    println!("cargo::rerun-if-env-changed=TINYGRAM_LIBRARIES");
+    if let Some(folder) = env::var_os("TINYGRAM_LIBRARIES").filter(|it| !it.is_empty()) {
+        return carry_libraries(Path::new(&folder), &out);
+    }
+    let carried = out.join("preload-glibc.so");
+    fs::write(out.join("preload-musl.so"), []).expect("OUT_DIR can be written");
     let target = env::var("TARGET").expect("cargo sets TARGET");
     let sources = env::var_os("DEP_TINYGRAM_PRELOAD_SOURCES").expect("its build script says so");
     let sources = Path::new(&sources);
@@ -42,6 +49,22 @@ fn main() {
     } else {
         // On other platforms the command is built without the library, and `run` says so.
         fs::write(&carried, []).expect("OUT_DIR can be written");
+    }
+}
+
+/// Hands the libraries of a folder to the command.
+fn carry_libraries(folder: &Path, out: &Path) {
+    for name in ["preload-glibc.so", "preload-musl.so"] {
+        let from = folder.join(name);
+        println!("cargo::rerun-if-changed={}", from.display());
+        let library = fs::read(&from)
+            .unwrap_or_else(|error| panic!("TINYGRAM_LIBRARIES: {}: {error}", from.display()));
+        assert!(
+            library.starts_with(b"\x7fELF"),
+            "TINYGRAM_LIBRARIES: {} is no library (accepted: an ELF file)",
+            from.display()
+        );
+        fs::write(out.join(name), library).expect("OUT_DIR can be written");
     }
 }
 

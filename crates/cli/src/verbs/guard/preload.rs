@@ -27,13 +27,10 @@ pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Look
             command[0]
         ))
     })?;
-    if let Some((file, reason)) = reach::obstacle(&file) {
-        return Err(blind(format!("{} {reason}", file.display())));
-    }
-    let library = library::find(None)?;
-    if reach::is_traceable(&file) {
-        library::verify(&file, &library)?;
-    }
+    let reached = reach::reachable(&file)
+        .map_err(|(file, reason)| blind(format!("{} {reason}", file.display())))?;
+    let library = library::find(reached.c_library, None)?;
+    library::verify(&file, &reached, &library)?;
     let counted = Counted::create(Tracing::On)?;
     let settings = Settings {
         rules: Rules {

@@ -1,4 +1,4 @@
-//! The library that the command contains, and the places from which programs can load it.
+//! The libraries that the command contains, one for each C library, and the places from which programs can load them.
 //!
 //! Its name contains a hash of its content: every version has its own file, and a file in use is
 //! never rewritten. It is searched for where a package may have put it, and unpacked if it is not
@@ -7,39 +7,39 @@
 use std::env;
 use std::ffi::{CString, OsString};
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::c_library::CLibrary;
+use super::reach::Reachable;
 use crate::exit::{Failure, plain};
 
-static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preload.so"));
-
-/// Returns the file to preload: an existing one, otherwise one that is unpacked now.
-pub(crate) fn find(asked: Option<&Path>) -> Result<PathBuf, Failure> {
-    if LIBRARY.is_empty() {
-        return Err(Failure::Input(
-            "run needs Linux on x86_64 with glibc: the library it loads into programs keeps its thread's memory \
-             with instructions of that machine"
-                .to_owned(),
-        ));
+/// Returns the file to preload into programs of this C library: an existing one, otherwise one that is unpacked now.
+pub(crate) fn find(made_for: CLibrary, asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    if !made_for.is_carried() {
+        return Err(Failure::Input(format!(
+            "loading a library into a program needs Linux on x86_64, and a build that carries the library for {}; this one \
+             carries the library for {}",
+            made_for.name(),
+            CLibrary::carried()
+        )));
     }
     if let Some(folder) = asked {
-        return in_folder(folder)
+        return in_folder(made_for, folder)
             .map_err(|why| Failure::Input(format!("--library-dir {}: {why}", folder.display())));
     }
-    if let Some(packaged) = packaged()
+    if let Some(packaged) = packaged(made_for)
         .into_iter()
-        .find(|file| is_ours(file) && obstacle(file).is_none())
+        .find(|file| is_ours(made_for, file) && obstacle(file).is_none())
     {
         return Ok(packaged);
     }
     let mut tried = Vec::new();
     for folder in folders() {
-        match in_folder(&folder) {
+        match in_folder(made_for, &folder) {
             Ok(file) => return Ok(file),
             Err(why) => tried.push(format!("{}: {why}", folder.display())),
         }
@@ -50,31 +50,36 @@ pub(crate) fn find(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     )))
 }
 
-/// Returns the library's file name and its content; `None` on a machine that it was not built for.
+/// Returns the file name and the content of the library for glibc, which services are started with; `None` in a build
+/// without it.
 pub(crate) fn content() -> Option<(String, &'static [u8])> {
-    (!LIBRARY.is_empty()).then(|| (name(), LIBRARY))
+    let [name, _] = CLibrary::Glibc.file_names();
+    CLibrary::Glibc
+        .is_carried()
+        .then(|| (name, CLibrary::Glibc.octets()))
 }
 
 /// Returns the library in this folder, and unpacks it if it is not there; otherwise the reason why
 /// that failed.
-fn in_folder(folder: &Path) -> Result<PathBuf, String> {
+fn in_folder(made_for: CLibrary, folder: &Path) -> Result<PathBuf, String> {
     let folder = std::path::absolute(folder).map_err(|error| plain(&error).to_string())?;
-    let file = folder.join(name());
+    let [name, _] = made_for.file_names();
+    let file = folder.join(name);
     if let Some(why) = bad_path(&file) {
         return Err(why.to_owned());
     }
-    if !is_ours(&file) {
-        write(&folder, &file).map_err(|error| plain(&error).to_string())?;
+    if !is_ours(made_for, &file) {
+        write(made_for, &folder, &file).map_err(|error| plain(&error).to_string())?;
     }
     match obstacle(&file) {
         Some(why) => Err(why.to_owned()),
-        None if is_ours(&file) => Ok(file),
+        None if is_ours(made_for, &file) => Ok(file),
         None => Err("others may write to it".to_owned()),
     }
 }
 
 /// Returns where a package or an administrator may have put it. It is not unpacked there.
-fn packaged() -> Vec<PathBuf> {
+fn packaged(made_for: CLibrary) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     if let Ok(program) = env::current_exe()
         && let Some(folder) = program.parent()
@@ -85,7 +90,7 @@ fn packaged() -> Vec<PathBuf> {
     folders.extend(["/usr/lib/tinygram", "/usr/local/lib/tinygram", ROOTS].map(PathBuf::from));
     let files = folders
         .iter()
-        .flat_map(|folder| [folder.join(name()), folder.join("libtinygram.so")]);
+        .flat_map(|folder| made_for.file_names().map(|name| folder.join(name)));
     files.filter_map(|file| file.canonicalize().ok()).collect()
 }
 
@@ -145,14 +150,28 @@ fn forbids_programs(file: &Path) -> bool {
     }
 }
 
-/// Checks that the dynamic linker loads the library into the program at `file`. The linker itself
-/// reports this without running any of the program (ld.so(8), `LD_TRACE_LOADED_OBJECTS`).
-pub(crate) fn verify(file: &Path, library: &Path) -> Result<(), Failure> {
-    let traced = Command::new(file)
-        .env_clear()
-        .envs(env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"LD_")))
+/// Checks that the dynamic linker loads the library into the program. The linker itself reports this without running any
+/// of the program: glibc's if it is told by a variable (ld.so(8), `LD_TRACE_LOADED_OBJECTS`), musl's if it is started with
+/// `--list`.
+pub(crate) fn verify(file: &Path, reached: &Reachable, library: &Path) -> Result<(), Failure> {
+    let Some((program, linker)) = &reached.linked else {
+        return Ok(());
+    };
+    let mut asked = match reached.c_library {
+        CLibrary::Glibc => Command::new(file),
+        CLibrary::Musl => {
+            let mut asked = Command::new(linker);
+            asked.arg("--list").arg(program);
+            asked
+        }
+    };
+    if reached.c_library == CLibrary::Glibc {
+        asked.env_clear();
+        asked.envs(env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"LD_")));
+        asked.env("LD_TRACE_LOADED_OBJECTS", "1");
+    }
+    let traced = asked
         .env("LD_PRELOAD", preload_list(library))
-        .env("LD_TRACE_LOADED_OBJECTS", "1")
         .stdin(std::process::Stdio::null())
         .output();
     let Ok(traced) = traced else { return Ok(()) };
@@ -187,14 +206,9 @@ pub(crate) fn preload_list(library: &Path) -> OsString {
     list
 }
 
-/// Returns the library's file name.
-fn name() -> String {
-    format!("libtinygram-{:016x}.so", digest(LIBRARY))
-}
-
 /// Returns whether that file is the library, and nobody else could have put it there or can change
 /// it.
-fn is_ours(file: &Path) -> bool {
+fn is_ours(made_for: CLibrary, file: &Path) -> bool {
     let owned = |path: &Path| {
         // SAFETY: as above.
         let me = unsafe { libc::geteuid() };
@@ -203,12 +217,12 @@ fn is_ours(file: &Path) -> bool {
     };
     file.parent().is_some_and(owned)
         && owned(file)
-        && fs::read(file).is_ok_and(|bytes| bytes == LIBRARY)
+        && fs::read(file).is_ok_and(|bytes| bytes == made_for.octets())
 }
 
 /// Writes a temporary file and renames it, because another `tinygram run` may look at the same
 /// instant.
-fn write(folder: &Path, file: &Path) -> std::io::Result<()> {
+fn write(made_for: CLibrary, folder: &Path, file: &Path) -> std::io::Result<()> {
     let is_new = !folder.exists();
     fs::create_dir_all(folder)?;
     if is_new {
@@ -224,7 +238,7 @@ fn write(folder: &Path, file: &Path) -> std::io::Result<()> {
     let written = options
         .open(&draft)
         .and_then(|mut open| {
-            open.write_all(LIBRARY)?;
+            open.write_all(made_for.octets())?;
             // Whatever the umask: the program may continue as another user.
             open.set_permissions(fs::Permissions::from_mode(0o755))
         })
@@ -233,12 +247,6 @@ fn write(folder: &Path, file: &Path) -> std::io::Result<()> {
         let _ = fs::remove_file(&draft);
     }
     written
-}
-
-fn digest(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// Root's copy, which every user can load.

@@ -2,6 +2,7 @@
 //! book/src/mend/run.md describes what it does to a program, and what it costs.
 
 mod attached;
+mod c_library;
 mod cgroup;
 mod elsewhere;
 mod grafted;
@@ -30,6 +31,7 @@ use crate::covered::Covered;
 use crate::exit::{Done, Failure};
 use crate::supervise;
 pub(crate) use cgroup::own_group;
+use reach::Reachable;
 pub(crate) use stats::{Awaited, Counted, Tracing};
 
 #[derive(Debug, clap::Args)]
@@ -146,15 +148,18 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     if args.cgroup {
         return in_control_group(command);
     }
-    if let Some((file, reason)) = reach::obstacle(&file) {
-        if matches!(reason, reach::Unreachable::Go | reach::Unreachable::Static) {
+    let reached = match reach::reachable(&file) {
+        Ok(reached) => reached,
+        Err((file, reach::Unreachable::Go | reach::Unreachable::Static)) => {
             return grafted::run(args, command, &file);
         }
-        return Err(Failure::Input(format!(
-            "{} {reason}; {ALTERNATIVES}",
-            file.display()
-        )));
-    }
+        Err((file, reason)) => {
+            return Err(Failure::Input(format!(
+                "{} {reason}; {ALTERNATIVES}",
+                file.display()
+            )));
+        }
+    };
     if args.verify || args.tries {
         return Err(Failure::Input(format!(
             "--verify and --try are for Go and static programs, whose calls are looked at by ptrace; {} is covered by \
@@ -162,7 +167,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
             file.display()
         )));
     }
-    held(args, command, &file)
+    held(args, command, &file, &reached)
 }
 
 /// Switches the policy of a running process.
@@ -214,11 +219,14 @@ fn switch(pid: u32, policy: Policy) -> Result<Done, Failure> {
 const ALTERNATIVES: &str = "instead, tinygram run --cgroup sets TCP_NODELAY for it in the kernel, or on the machine \
      that receives: ip route change ... quickack 1";
 
-fn held(args: &Args, mut command: Command, file: &Path) -> Result<Done, Failure> {
-    let library = library::find(args.preload_dir.as_deref())?;
-    if reach::is_traceable(file) {
-        library::verify(file, &library)?;
-    }
+fn held(
+    args: &Args,
+    mut command: Command,
+    file: &Path,
+    reached: &Reachable,
+) -> Result<Done, Failure> {
+    let library = library::find(reached.c_library, args.preload_dir.as_deref())?;
+    library::verify(file, reached, &library)?;
     let trace = match args.policy {
         Policy::Observe => Tracing::On,
         _ => Tracing::Off,

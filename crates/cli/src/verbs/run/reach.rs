@@ -12,6 +12,8 @@ use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol};
 
+use super::c_library::CLibrary;
+
 /// The reason why the hooks would see nothing or do harm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unreachable {
@@ -19,7 +21,7 @@ pub(crate) enum Unreachable {
     Static,
     /// Its network calls go to the kernel directly, bypassing the C library.
     Go,
-    /// The library is made for glibc.
+    /// No library that this build carries is made for its C library.
     OtherLibc(String),
     /// The library is a 64-bit one, and the program is not.
     Bits32,
@@ -43,7 +45,8 @@ impl fmt::Display for Unreachable {
             Self::OtherLibc(linker) => {
                 write!(
                     f,
-                    "uses another C library ({linker}); the preloaded library is made for glibc"
+                    "uses another C library ({linker}); this build carries the library for {}",
+                    CLibrary::carried()
                 )
             }
             Self::Bits32 => {
@@ -84,38 +87,49 @@ pub(crate) fn locate(program: &OsStr) -> Option<PathBuf> {
         .find(|path| is_program(path))
 }
 
-/// Returns `None` if the library reaches `file`, or the interpreter that a script's first line
-/// names; otherwise the reason and the file it concerns.
-pub(crate) fn obstacle(file: &Path) -> Option<(PathBuf, Unreachable)> {
-    obstacle_within(file, SCRIPTS_DEEP)
+/// A program that a library can be loaded into.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reachable {
+    /// The program's C library, which decides which library is loaded.
+    pub(crate) c_library: CLibrary,
+    /// The ELF file and its dynamic linker; `None` of a file that cannot be read or is none.
+    pub(crate) linked: Option<(PathBuf, PathBuf)>,
 }
 
-/// Returns whether the dynamic linker can be asked about the file without running it: it must be an
-/// ELF file, or a script for one. [`obstacle`] has found that such a file names a dynamic linker.
-pub(crate) fn is_traceable(file: &Path) -> bool {
-    let start = |path: &Path| fs::read(path).unwrap_or_default();
-    let bytes = start(file);
-    let interpreter = script_interpreters(&bytes).and_then(|all| all.into_iter().next());
-    interpreter
-        .map_or(bytes, |path| start(&path))
-        .starts_with(b"\x7fELF")
+/// Returns how a library reaches `file`, or the interpreter that a script's first line names.
+///
+/// # Errors
+/// The reason why it does not, and the file it concerns.
+pub(crate) fn reachable(file: &Path) -> Result<Reachable, (PathBuf, Unreachable)> {
+    reachable_within(file, SCRIPTS_DEEP)
 }
 
-fn obstacle_within(file: &Path, depth: usize) -> Option<(PathBuf, Unreachable)> {
+fn reachable_within(file: &Path, depth: usize) -> Result<Reachable, (PathBuf, Unreachable)> {
+    let concerns = |reason| (file.to_path_buf(), reason);
     let Ok(bytes) = fs::read(file) else {
         // A file that may be run but not read (for example mode 4711) still shows whose privileges
         // it runs with.
-        return gained_privileges(file).map(|reason| (file.to_path_buf(), reason));
+        return gained_privileges(file)
+            .map_or_else(|| Ok(Reachable::default()), |reason| Err(concerns(reason)));
     };
     if let Some(interpreters) = script_interpreters(&bytes) {
-        return interpreters
-            .iter()
-            .filter(|_| depth > 0)
-            .find_map(|next| obstacle_within(next, depth - 1));
+        let mut last = Reachable::default();
+        for next in interpreters.iter().filter(|_| depth > 0) {
+            last = reachable_within(next, depth - 1)?;
+        }
+        // Behind `env`, whose own library may be another, is what runs the script.
+        return Ok(last);
     }
-    gained_privileges(file)
-        .or_else(|| read_elf(&bytes))
-        .map(|reason| (file.to_path_buf(), reason))
+    if let Some(reason) = gained_privileges(file) {
+        return Err(concerns(reason));
+    }
+    let linker = read_elf(&bytes).map_err(concerns)?;
+    Ok(
+        linker.map_or_else(Reachable::default, |(c_library, linker)| Reachable {
+            c_library,
+            linked: Some((file.to_path_buf(), linker)),
+        }),
+    )
 }
 
 /// Returns the interpreter that `#!` names, and what `env` after it would run.
@@ -167,31 +181,37 @@ fn gained_privileges(file: &Path) -> Option<Unreachable> {
     }
 }
 
-fn read_elf(bytes: &[u8]) -> Option<Unreachable> {
+/// Returns a program's C library and its dynamic linker; `None` of a file that is no program.
+fn read_elf(bytes: &[u8]) -> Result<Option<(CLibrary, PathBuf)>, Unreachable> {
     match object::FileKind::parse(bytes) {
-        Ok(object::FileKind::Elf32) => return Some(Unreachable::Bits32),
+        Ok(object::FileKind::Elf32) => return Err(Unreachable::Bits32),
         Ok(object::FileKind::Elf64) => {}
         // Not a program; running it will show that.
-        _ => return None,
+        _ => return Ok(None),
     }
-    let file = ElfFile64::<Endianness>::parse(bytes).ok()?;
+    let Ok(file) = ElfFile64::<Endianness>::parse(bytes) else {
+        return Ok(None);
+    };
     let endian = file.endian();
     if file.elf_header().e_machine(endian) != elf::EM_X86_64 {
-        return Some(Unreachable::OtherMachine);
+        return Err(Unreachable::OtherMachine);
     }
     if file
         .sections()
         .any(|section| matches!(section.name(), Ok(".go.buildinfo" | ".note.go.buildid")))
     {
-        return Some(Unreachable::Go);
+        return Err(Unreachable::Go);
     }
     let Some(linker) = interpreter(&file, bytes) else {
-        return Some(Unreachable::Static);
+        return Err(Unreachable::Static);
     };
-    if linker.rsplit('/').next() != Some("ld-linux-x86-64.so.2") {
-        return Some(Unreachable::OtherLibc(linker));
+    match CLibrary::of_linker(&linker).filter(|it| it.is_carried()) {
+        None => Err(Unreachable::OtherLibc(linker)),
+        Some(c_library) => match sanitizer(&file, bytes) {
+            Some(reason) => Err(reason),
+            None => Ok(Some((c_library, PathBuf::from(linker)))),
+        },
     }
-    sanitizer(&file, bytes)
 }
 
 fn interpreter(file: &ElfFile64<'_>, bytes: &[u8]) -> Option<String> {
