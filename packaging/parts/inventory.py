@@ -1,0 +1,31 @@
+"""What a release contains: the licences of all dependencies, and the list of them in CycloneDX."""
+
+import shutil
+
+from .build import TARGETS
+from .common import PROJECT, run, tool
+
+
+def licences(release, _):
+    """Writes the licences of everything that is linked into the programs, each text once."""
+    tool("cargo-about", package="cargo install cargo-about --locked")
+    to = release.to / "LICENCES-THIRD-PARTY.txt"
+    run(["cargo", "about", "generate", "--fail", "--locked", "--manifest-path", PROJECT / "crates/cli/Cargo.toml", "--config",
+         PROJECT / "packaging/about.toml", PROJECT / "packaging/about.hbs", "--output-file", to], env=release.environment())
+    yield to
+
+
+def sbom(release, _):
+    """Writes what each program is made of."""
+    tool("cargo-cyclonedx", package="cargo install cargo-cyclonedx --locked")
+    for name, (target, _) in TARGETS.items():
+        base = f"tinygram-{release.version}-{name}.cdx"
+        run(["cargo", "cyclonedx", "--format", "json", "--spec-version", "1.5", "--target", target, "--override-filename", base,
+             "--manifest-path", PROJECT / "crates/cli/Cargo.toml", "--quiet"], env=release.environment())
+        # It writes beside each manifest of the workspace that it looks at.
+        for made in PROJECT.glob(f"crates/*/{base}.json"):
+            if made.parent.name == "cli":
+                shutil.move(made, release.to / f"{base}.json")
+            else:
+                made.unlink()
+        yield release.to / f"{base}.json"
