@@ -142,7 +142,9 @@ pub(super) fn address(typed: &str) -> Result<String, String> {
         _ => return Err(accepted.to_owned()),
     }
     let authority = uri.authority().filter(|it| !it.as_str().contains('@'));
-    let host = authority.map(|it| it.host()).unwrap_or_default();
+    let host = authority
+        .map(ureq::http::uri::Authority::host)
+        .unwrap_or_default();
     if host.is_empty() || uri.query().is_some() || uri.port_u16() == Some(0) {
         return Err(accepted.to_owned());
     }

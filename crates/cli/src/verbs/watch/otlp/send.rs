@@ -91,8 +91,7 @@ impl Sender {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        let told = self.shared.lock().told.clone();
-        told
+        self.shared.lock().told.clone()
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use tinygram_host::container::Container;
+use tinygram_host::container::{Container, Id};
 use tinygram_host::process::Process;
 use tinygram_host::root::Root;
 use tinygram_stalls::Tier;
@@ -235,7 +235,7 @@ impl Service {
             _ => None,
         };
         let known = [
-            ("container.id", container.id().map(|id| id.full())),
+            ("container.id", container.id().map(Id::full)),
             (named, container.name()),
             ("k8s.namespace.name", container.namespace()),
             ("k8s.pod.name", container.pod()),
