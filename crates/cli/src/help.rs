@@ -22,7 +22,10 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "policies",
         ],
     ),
-    ("Tools", &["page", "link", "completions", "man", "help"]),
+    (
+        "Tools",
+        &["page", "mcp", "link", "completions", "man", "help"],
+    ),
 ];
 
 /// Returns the program with its verbs listed in groups.

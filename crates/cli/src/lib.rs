@@ -69,6 +69,8 @@ pub mod readmes {
     pub struct Engine;
     #[doc = include_str!("../../link/README.md")]
     pub struct Link;
+    #[doc = include_str!("../../mcp/README.md")]
+    pub struct Mcp;
     #[doc = include_str!("../../naglemark-live/README.md")]
     pub struct NaglemarkLive;
     #[doc = include_str!("../../naglemark/README.md")]

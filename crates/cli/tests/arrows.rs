@@ -79,6 +79,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tinygram-host", &[]),
     ("tinygram-kernel", &["tinygram-host"]),
     ("tinygram-link", &[]),
+    ("tinygram-mcp", &[]),
     ("tinygram-load", &["tinygram-link"]),
     (
         "tinygram-preload",
@@ -126,6 +127,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tinygram-diagnose",
             "tinygram-diagnosis",
             "tinygram-link",
+            "tinygram-mcp",
             "tinygram-preload",
             "tinygram-remedy",
             "tinygram-report",

@@ -9,6 +9,7 @@ mod guard;
 mod install;
 mod link;
 mod man;
+mod mcp;
 pub(crate) mod naglemark;
 mod page;
 pub(crate) mod policies;
@@ -58,6 +59,7 @@ pub(crate) enum Verb {
     Guard(guard::Args),
     Link(link::Args),
     Page(page::Args),
+    Mcp(mcp::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page, in roff
@@ -75,6 +77,7 @@ impl Verb {
             Self::Prevalence(args) => prevalence::run(&args),
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
+            Self::Mcp(args) => mcp::run(args),
             Self::Page(args) => page::run(&args),
             Self::Link(args) => link::run(&args),
             Self::Ps(args) => ps::run(&args),

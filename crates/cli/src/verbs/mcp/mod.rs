@@ -1,0 +1,65 @@
+//! `tinygram mcp`: the verbs as tools for coding agents, over standard input and output.
+//!
+//! Typed ([`Args`]) -> meant ([`plan`]) -> done (`tinygram-mcp`, whose answers are what is shown).
+
+mod plan;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::exit::{Done, Failure};
+use crate::values::{size, span};
+
+/// Answer a coding agent's questions: these verbs as tools of the Model Context Protocol
+///
+/// Serves one client on standard input and output until it closes them. The tools are is_it_nagle, diagnose, watch, ps,
+/// whatif, cure_dry_run, prevalence and deadlock. Answers are typed and short; text that others chose (names, lines of logs) is
+/// escaped and stands in fields called untrusted. Files are read beneath --root only. Nothing is changed on the host unless
+/// --allow-changes names a target.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// A folder whose captures and logs may be read; may be repeated. Without one no file is read
+    #[arg(long, value_name = "FOLDER")]
+    root: Vec<PathBuf>,
+
+    /// The largest file that is read
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "1G")]
+    max_file: u64,
+
+    /// The longest that a tool may take (2s to 10m)
+    #[arg(long, value_name = "LENGTH", value_parser = span, default_value = "1m")]
+    max_call: Duration,
+
+    /// Let the tool `set` change this target's live sockets (as in set); may be repeated
+    #[arg(long, value_name = "TARGET", help_heading = CHANGES)]
+    allow_changes: Vec<String>,
+
+    /// What it may set; may be repeated [default: nodelay=on]
+    #[arg(long, value_name = "OPTION=VALUE", requires = "allow_changes", help_heading = CHANGES)]
+    allow_setting: Vec<String>,
+
+    /// The longest that a change may last (500ms to 24h); it is put back then, and when the server ends
+    #[arg(long, value_name = "LENGTH", value_parser = span, default_value = "10m", requires = "allow_changes", help_heading = CHANGES)]
+    allow_for: Duration,
+
+    /// The folder of the journal
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    journal: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: Args) -> Result<Done, Failure> {
+    let limits = plan::limits(args).map_err(Failure::Input)?;
+    match tinygram_mcp::serve(limits) {
+        Ok(_) => Ok(Done::Well),
+        Err(error) => Err(Failure::Input(error.to_string())),
+    }
+}
+
+const CHANGES: &str = "Changes";
+
+const EXAMPLES: &str = "\
+Examples:
+  tinygram mcp --root .                                       as an agent's configuration starts it; see docs/mcp.md
+  tinygram mcp --root /var/captures --root /var/log/nginx
+  tinygram mcp --root . --allow-changes my-service --allow-for 5m";

@@ -1,0 +1,150 @@
+//! `ps`: TCP connections with their processes, their options, and signs of trouble.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use super::shared::{Process, Words, target};
+use crate::documents::{Socket, Sockets};
+use crate::host::Host;
+use crate::refusal::Refusal;
+use crate::run::{Call, Keep};
+use crate::untrusted::name;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Asked {
+    /// A process (id or name), a port, a script, a unit, a container, or a control group; everything if there is none.
+    target: Option<String>,
+    /// Only connections that look like trouble at this instant.
+    #[serde(default)]
+    trouble: bool,
+    /// The next_cursor of an earlier answer: its further connections.
+    #[expect(dead_code, reason = "read before the call")]
+    cursor: Option<String>,
+}
+
+/// The connections at this instant.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Told {
+    /// How many connections the target has.
+    connections_in_all: u64,
+    /// How many processes may not be looked into: their connections show no process and no options.
+    processes_not_readable: usize,
+    connections: Vec<Row>,
+    next_cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Row {
+    local: String,
+    remote: String,
+    state: String,
+    processes: Vec<Process>,
+    /// Whether TCP_NODELAY is set, so that Nagle's algorithm is off; null if it may not be read.
+    nodelay: Option<bool>,
+    cork: Option<bool>,
+    /// Whether acknowledgments go at once; false: they may be delayed.
+    quickack: Option<bool>,
+    mss: u32,
+    rtt_ms: f64,
+    data_segments_sent: u64,
+    bytes_per_segment: Option<f64>,
+    /// A sign of trouble: `held-now`, `corked-now`, `looks-like-stall`, `looks-like-flood`. A sign and no proof; null is no
+    /// all-clear: watch sees what happens.
+    sign: Option<String>,
+    /// What tinygram changed here.
+    changed: Vec<Change>,
+}
+
+/// A change that is in force.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Change {
+    /// Its number in the journal.
+    change: u64,
+    option: String,
+    before: String,
+    value: String,
+}
+
+pub(crate) const NAME: &str = "ps";
+pub(crate) const LIST: &str = "connections";
+pub(crate) const ABOUT: &str = "Lists this host's TCP connections with their processes and live options (TCP_NODELAY, TCP_CORK, \
+    delayed ACKs), and signs of trouble at this instant. Use it to find out what a target is called here, and whether \
+    TCP_NODELAY is set. A sign is no proof, and no sign is no all-clear: is_it_nagle and watch see what happens.";
+
+pub(crate) async fn call(
+    host: Arc<Host>,
+    asked: Asked,
+    stop: CancellationToken,
+) -> Result<Told, Refusal> {
+    let mut options = vec!["--json".into()];
+    if asked.trouble {
+        options.push("--trouble".into());
+    }
+    let call = Call {
+        verb: "ps",
+        options,
+        words: asked
+            .target
+            .as_deref()
+            .map(target)
+            .transpose()?
+            .into_iter()
+            .collect(),
+        file: None,
+        keep: Keep::All,
+        instead: "ask for a target",
+    };
+    let seen: Sockets = host.program.ask(call, &stop).await?;
+    Ok(Told {
+        connections_in_all: seen.seen.connections,
+        processes_not_readable: seen.processes_not_readable.len(),
+        connections: seen.connections.iter().map(row).collect(),
+        next_cursor: None,
+    })
+}
+
+fn row(socket: &Socket) -> Row {
+    let counts = &socket.counts;
+    let owners = socket.owners.iter().take(MOST_OWNERS).map(|owner| Process {
+        pid: Some(owner.pid),
+        untrusted: Words {
+            name: name(&owner.name),
+            script: None,
+            user: owner.user.as_deref().map(name),
+            container: owner.container.as_deref().map(name),
+        },
+    });
+    let changed = socket.changed.iter().take(MOST_CHANGES).map(|one| Change {
+        change: one.change,
+        option: one.option.clone(),
+        before: one.before.clone(),
+        value: one.value.clone(),
+    });
+    let options = socket.options.as_ref();
+    let verdict = socket.verdict.as_ref();
+    Row {
+        local: socket.local.clone(),
+        remote: socket.remote.clone(),
+        state: socket.state.clone(),
+        processes: owners.collect(),
+        nodelay: options.map(|options| options.nodelay),
+        cork: options.map(|options| options.cork),
+        quickack: options.map(|options| options.quickack),
+        mss: counts.mss,
+        rtt_ms: f64::from(counts.rtt_us) / 1e3,
+        data_segments_sent: counts.data_segments_sent,
+        bytes_per_segment: (counts.data_segments_sent > 0)
+            .then(|| (counts.bytes_sent as f64 / counts.data_segments_sent as f64).round()),
+        sign: verdict
+            .and_then(|verdict| verdict["kind"].as_str())
+            .map(ToOwned::to_owned),
+        changed: changed.collect(),
+    }
+}
+
+const MOST_OWNERS: usize = 4;
+const MOST_CHANGES: usize = 4;
