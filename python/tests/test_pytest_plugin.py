@@ -85,3 +85,11 @@ def test_the_package_registers_the_plugin():
     assert project["entry-points"]["pytest11"] == {"tinygram": "pytest_tinygram"}
     workspace = tomllib.loads((Path(ROOT) / "Cargo.toml").read_text())["workspace"]["package"]
     assert project["version"] == workspace["version"]
+
+
+def test_the_package_has_the_licences():
+    tomllib = pytest.importorskip("tomllib", reason="Python 3.11 reads TOML")
+    project = tomllib.loads((PLUGIN / "pyproject.toml").read_text())["project"]
+    assert project["license-files"] == ["LICENSE-*"]
+    for name in ["LICENSE-MIT", "LICENSE-APACHE"]:
+        assert (PLUGIN / name).read_text() == (Path(ROOT) / name).read_text()
