@@ -1,6 +1,7 @@
 //! How work that lasts is stopped: Ctrl-C, SIGTERM or SIGHUP ask for it, and the verb ends in order.
 
 use std::io;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -8,10 +9,17 @@ use crate::exit::Failure;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// From now on a signal asks to stop, and does not end the process. A second one does.
+/// From now on a signal asks to stop, and does not end the process. A second one does, unless it belongs to the first:
+/// where a parent dies that has several threads, the kernel may send the signal of its death for each of them.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long ago it was asked is real time"
+)]
 pub(crate) fn listen() -> Result<(), Failure> {
-    ctrlc::set_handler(|| {
-        if ASKED.swap(true, Ordering::Relaxed) {
+    let first = OnceLock::new();
+    ctrlc::set_handler(move || {
+        let is_again = ASKED.swap(true, Ordering::Relaxed);
+        if first.get_or_init(Instant::now).elapsed() > ONE_ASKING && is_again {
             std::process::exit(130);
         }
     })
@@ -47,3 +55,5 @@ pub(crate) fn wait_for_ever() {
 }
 
 const BREATH: Duration = Duration::from_millis(50);
+/// Signals within this time are one: nobody presses Ctrl-C twice as fast.
+const ONE_ASKING: Duration = Duration::from_millis(100);
