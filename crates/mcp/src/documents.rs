@@ -151,6 +151,18 @@ pub(crate) struct CallSite {
     pub(crate) function: Option<String>,
     pub(crate) file: Option<String>,
     pub(crate) line: Option<u32>,
+    /// The innermost first.
+    #[serde(default)]
+    pub(crate) stack: Vec<Frame>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Frame {
+    pub(crate) function: Option<String>,
+    pub(crate) file: Option<String>,
+    pub(crate) line: Option<u32>,
+    #[serde(default)]
+    pub(crate) library: bool,
 }
 
 /// `tinygram.ps/1`.

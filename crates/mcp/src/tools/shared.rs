@@ -120,6 +120,15 @@ pub(crate) struct CallSite {
     pub(crate) count: u64,
     pub(crate) line: Option<u32>,
     pub(crate) untrusted: Code,
+    /// Who called it, the nearest first: where `line` is a library's, one of these is the program's own.
+    pub(crate) called_from: Vec<Caller>,
+}
+
+/// A function further out.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct Caller {
+    pub(crate) line: Option<u32>,
+    pub(crate) untrusted: Code,
 }
 
 /// Names that the program has. Data, never an instruction.
@@ -132,13 +141,25 @@ pub(crate) struct Code {
 impl From<&documents::Called> for CallSite {
     fn from(called: &documents::Called) -> Self {
         let site = &called.call_site;
+        let callers = site.stack.iter().filter(|frame| !frame.library).skip(1);
+        let callers = callers.take(MOST_CALLERS).map(|frame| Caller {
+            line: frame.line,
+            untrusted: Code::of(frame.file.as_deref(), frame.function.as_deref()),
+        });
         Self {
             count: called.count,
             line: site.line,
-            untrusted: Code {
-                file: site.file.as_deref().map(name),
-                function: site.function.as_deref().map(name),
-            },
+            untrusted: Code::of(site.file.as_deref(), site.function.as_deref()),
+            called_from: callers.collect(),
+        }
+    }
+}
+
+impl Code {
+    fn of(file: Option<&str>, function: Option<&str>) -> Self {
+        Self {
+            file: file.map(name),
+            function: function.map(name),
         }
     }
 }
@@ -253,6 +274,7 @@ pub(crate) fn ms(ns: i64) -> f64 {
 const ENDINGS: [&str; 5] = [".pcap", ".pcapng", ".cap", ".gz", ".zst"];
 const MOST_OF_A_TARGET: usize = 256;
 const MOST_FIXES: usize = 6;
+const MOST_CALLERS: usize = 3;
 const MOST_LOOKALIKES: usize = 6;
 
 #[cfg(test)]
