@@ -91,7 +91,7 @@ impl Changes {
             return match text.is_empty() {
                 // It has ended by itself and says why.
                 true => {
-                    let said = running.to_the_end(Keep::End).await;
+                    let said = running.wait_and_read(Keep::End).await;
                     let (code, line) =
                         said.map_or((-1, String::new()), |said| (said.code, said.line));
                     Err(Refusal::failed(VERB, code, &line))

@@ -191,6 +191,8 @@ pub(crate) struct Owner {
     pub(crate) name: String,
     pub(crate) user: Option<String>,
     pub(crate) container: Option<String>,
+    #[serde(default)]
+    pub(crate) container_name: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -116,7 +116,7 @@ impl Program {
         let mut running =
             Running::start(self.command(call)).map_err(|error| cannot_start(call.verb, &error))?;
         tokio::select! {
-            said = running.to_the_end(call.keep) => {
+            said = running.wait_and_read(call.keep) => {
                 let mut said = said.map_err(|error| cannot_start(call.verb, &error))?;
                 if let Some(file) = call.file {
                     said.line = said.line.replace(&*file.path.to_string_lossy(), &file.name);
@@ -194,7 +194,7 @@ impl Running {
     }
 
     /// Waits for the end, and returns what was said.
-    pub(crate) async fn to_the_end(&mut self, keep: Keep) -> io::Result<Said> {
+    pub(crate) async fn wait_and_read(&mut self, keep: Keep) -> io::Result<Said> {
         let (out, errors) = (self.child.stdout.take(), self.child.stderr.take());
         let (out, errors) = tokio::join!(
             read(out, MOST_SAID, keep),

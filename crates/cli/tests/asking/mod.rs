@@ -6,8 +6,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-pub struct Client {
-    pub process: Child,
+pub(crate) struct Client {
+    pub(crate) process: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     last: u64,
@@ -15,7 +15,7 @@ pub struct Client {
 
 impl Client {
     /// Starts a server and greets it.
-    pub fn start(words: &[&str]) -> Self {
+    pub(crate) fn start(words: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_tinygram"))
             .arg("mcp")
             .args(words)
@@ -43,37 +43,37 @@ impl Client {
         client
     }
 
-    pub fn line(&mut self, line: &str) {
+    pub(crate) fn line(&mut self, line: &str) {
         let input = self.input.as_mut().unwrap();
         writeln!(input, "{line}").unwrap();
         input.flush().unwrap();
     }
 
-    pub fn say(&mut self, message: &Value) {
+    pub(crate) fn say(&mut self, message: &Value) {
         self.line(&message.to_string());
     }
 
     /// Sends a request and returns its number.
-    pub fn send(&mut self, method: &str, params: &Value) -> u64 {
+    pub(crate) fn send(&mut self, method: &str, params: &Value) -> u64 {
         self.last += 1;
         let id = self.last;
         self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         id
     }
 
-    pub fn send_call(&mut self, tool: &str, arguments: &Value) -> u64 {
+    pub(crate) fn send_call(&mut self, tool: &str, arguments: &Value) -> u64 {
         self.send("tools/call", &json!({"name": tool, "arguments": arguments}))
     }
 
     /// Reads the next answer. Every line is one.
-    pub fn read(&mut self) -> Value {
+    pub(crate) fn read(&mut self) -> Value {
         let mut line = String::new();
         let count = self.output.read_line(&mut line).unwrap();
         assert!(count > 0, "the server has ended");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
-    pub fn ask(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
         let id = self.send(method, params);
         let answer = self.read();
         assert_eq!(answer["id"], id, "{answer}");
@@ -81,7 +81,7 @@ impl Client {
     }
 
     /// Calls a tool that answers.
-    pub fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         let result = &answer["result"];
         assert_ne!(result["isError"], true, "{tool} {arguments}: {answer}");
@@ -92,7 +92,7 @@ impl Client {
     }
 
     /// Calls a tool that refuses, and returns why.
-    pub fn refused(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn refused(&mut self, tool: &str, arguments: &Value) -> Value {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         let result = &answer["result"];
         assert_eq!(result["isError"], true, "{tool} {arguments}: {answer}");
@@ -100,7 +100,7 @@ impl Client {
     }
 
     /// Closes the server's input, and returns its exit code once it has ended.
-    pub fn close(mut self) -> Option<i32> {
+    pub(crate) fn close(mut self) -> Option<i32> {
         drop(self.input.take());
         self.process.wait().unwrap().code()
     }
@@ -114,7 +114,7 @@ impl Drop for Client {
 }
 
 /// Returns a folder of the project.
-pub fn folder(name: &str) -> String {
+pub(crate) fn folder(name: &str) -> String {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     project
         .join(name)

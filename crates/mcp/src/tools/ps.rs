@@ -115,7 +115,11 @@ fn row(socket: &Socket) -> Row {
             name: name(&owner.name),
             script: None,
             user: owner.user.as_deref().map(name),
-            container: owner.container.as_deref().map(name),
+            container: owner
+                .container_name
+                .as_deref()
+                .or(owner.container.as_deref())
+                .map(name),
         },
     });
     let changed = socket.changed.iter().take(MOST_CHANGES).map(|one| Change {

@@ -29,7 +29,9 @@ fn allowed(args: &Args) -> Result<Option<Allowed>, String> {
     if args.allow_changes.is_empty() {
         return Ok(None);
     }
-    Target::all(&args.allow_changes)?;
+    for target in &args.allow_changes {
+        Target::parse(target)?;
+    }
     for setting in &args.allow_setting {
         // Knobs of namespaces and routes touch connections that are not meant.
         Setting::parse(setting).map_err(|why| format!("--allow-setting {why}"))?;
