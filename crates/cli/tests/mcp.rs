@@ -25,7 +25,7 @@ const KINDS_OF_NAGLE: [&str; 4] = [
     "nagle-round-trip",
 ];
 
-/// Captures in which diagnose takes another stall for one of these: its known errors (docs/diagnose.md).
+/// Captures in which diagnose takes another stall for one of these: its known errors (book/src/evidence/diagnose.md).
 const MISTAKEN: [&str; 3] = [
     "answer-first-window-of-one-far",
     "gvisor-header-and-slow-body",

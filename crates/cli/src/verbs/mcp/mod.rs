@@ -60,6 +60,6 @@ const CHANGES: &str = "Changes";
 
 const EXAMPLES: &str = "\
 Examples:
-  tinygram mcp --root .                                       as an agent's configuration starts it; see docs/mcp.md
+  tinygram mcp --root .                                       as an agent's configuration starts it; see the book: mcp
   tinygram mcp --root /var/captures --root /var/log/nginx
   tinygram mcp --root . --allow-changes my-service --allow-for 5m";
