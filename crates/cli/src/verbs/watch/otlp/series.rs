@@ -199,13 +199,18 @@ impl Sums {
 impl Held {
     fn attributes(&self, also: &[KeyValue]) -> Vec<KeyValue> {
         let mut attributes = vec![
-            KeyValue::text("network.tcp.hold.reason", self.reason),
+            KeyValue::text("network.tcp.hold.reason", snake_case(self.reason)),
             KeyValue::text("network.tcp.role", &self.side),
-            KeyValue::text("network.tcp.hold.released_by", self.released_by),
+            KeyValue::text("network.tcp.hold.released_by", snake_case(self.released_by)),
         ];
         attributes.extend_from_slice(also);
         attributes
     }
+}
+
+/// Returns a name of our JSON as OpenTelemetry's conventions spell a value.
+fn snake_case(name: &str) -> String {
+    name.replace('-', "_")
 }
 
 impl Service {
