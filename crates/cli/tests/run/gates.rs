@@ -427,11 +427,13 @@ fn a_key_of_the_terminal_ends_the_program() {
     command.args(["run", "--"]).arg(&program).arg("8");
     let copy = || Stdio::from(theirs.try_clone().unwrap());
     command.stdin(copy()).stdout(copy()).stderr(copy());
-    // SAFETY: two calls, between fork and exec.
+    // SAFETY: three calls, between fork and exec.
     unsafe {
         command.pre_exec(|| {
             libc::setsid();
             libc::ioctl(0, libc::TIOCSCTTY, 0);
+            // A shell without job control has what it runs in the background ignore the key.
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
             Ok(())
         });
     }
