@@ -1,7 +1,7 @@
 //! Decides what a hold is: a stall of one kind, or one of the lookalikes.
 //!
 //! `checks/` has the questions, a file each; `examine` asks them in their order; `story` knows when
-//! each can be asked. Whatever demotes a hold is a check.
+//! each can be asked. CONTRIBUTING.md lists the places that still demote a hold without a check.
 
 pub(crate) mod check;
 pub(crate) mod checks;
