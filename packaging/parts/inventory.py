@@ -1,7 +1,5 @@
 """What a release contains: the licences of all dependencies, and the list of them in CycloneDX."""
 
-import shutil
-
 from .build import TARGETS
 from .common import PROJECT, run, tool
 
@@ -22,10 +20,11 @@ def sbom(release, _):
         base = f"tinygram-{release.version}-{name}.cdx"
         run(["cargo", "cyclonedx", "--format", "json", "--spec-version", "1.5", "--target", target, "--override-filename", base,
              "--manifest-path", PROJECT / "crates/cli/Cargo.toml", "--quiet"], env=release.environment())
-        # It writes beside each manifest of the workspace that it looks at.
-        for made in PROJECT.glob(f"crates/*/{base}.json"):
-            if made.parent.name == "cli":
-                shutil.move(made, release.to / f"{base}.json")
-            else:
-                made.unlink()
+        # It writes beside each manifest of the workspace.
+        made = [path for members in ("crates", "lab") for path in PROJECT.glob(f"{members}/*/{base}.json")]
+        # The references have the checkout's path, which differs from folder to folder.
+        text = (PROJECT / "crates/cli" / f"{base}.json").read_text().replace(f"file://{PROJECT}", "file:///tinygram")
+        (release.to / f"{base}.json").write_text(text)
+        for path in made:
+            path.unlink()
         yield release.to / f"{base}.json"
