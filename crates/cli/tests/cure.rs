@@ -141,6 +141,40 @@ fn what_does_not_stall_is_left_alone() {
     assert!(said(&list).contains("No change"), "{}", said(&list));
 }
 
+/// No connection sends anything: nobody knows what it would do.
+#[test]
+fn where_nothing_is_sent_it_cannot_tell() {
+    if !may_set() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let server = listener.accept().unwrap().0;
+    let journal = tempfile::tempdir().unwrap();
+    let cure = |more: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_tinygram"))
+            .args(["cure", &port, "--look", "500ms", "--journal"])
+            .arg(journal.path().join("state"))
+            .args(more)
+            .output()
+            .unwrap()
+    };
+    for more in [&["--dry-run"][..], &[]] {
+        let output = cure(more);
+        assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+        let text = said(&output);
+        assert!(
+            text.contains("cannot tell: in 0.5 s nothing was sent on 2 connections"),
+            "{text}"
+        );
+    }
+    let output = cure(&["--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["data_segments_sent"], 0, "{document:#}");
+    drop((client, server));
+}
+
 /// A client that writes twice and then reads.
 const CLIENT: &str = r#"
 import socket, sys, time

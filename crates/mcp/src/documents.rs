@@ -161,8 +161,8 @@ pub(crate) struct Frame {
     pub(crate) function: Option<String>,
     pub(crate) file: Option<String>,
     pub(crate) line: Option<u32>,
-    #[serde(default)]
-    pub(crate) library: bool,
+    #[serde(default, rename = "library")]
+    pub(crate) is_of_a_library: bool,
 }
 
 /// `tinygram.ps/1`.
@@ -267,6 +267,7 @@ pub(crate) struct Interval {
 pub(crate) struct Cured {
     pub(crate) connections: u64,
     pub(crate) looked_s: f64,
+    pub(crate) data_segments_sent: u64,
     pub(crate) stalls: u64,
     pub(crate) cost_ns: i64,
     pub(crate) stalls_that_no_setting_ends: u64,

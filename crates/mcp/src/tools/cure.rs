@@ -94,6 +94,11 @@ pub(crate) async fn call(
 fn told(seen: &Cured) -> Told {
     let sentence = match (seen.connections, seen.stalls) {
         (0, 0) => "Cannot tell: the target has no connection that was seen.".to_owned(),
+        (connections, 0) if seen.data_segments_sent == 0 => format!(
+            "Cannot tell: nothing was sent on {connections} connections in the {:.1} s that were looked at; ask again while \
+             the slow request happens.",
+            seen.looked_s
+        ),
         (_, 0) => format!(
             "Nothing stalled in the {:.1} s that were looked at; if the slow request did not happen meanwhile, ask again \
              while it does.",

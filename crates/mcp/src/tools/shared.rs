@@ -141,7 +141,11 @@ pub(crate) struct Code {
 impl From<&documents::Called> for CallSite {
     fn from(called: &documents::Called) -> Self {
         let site = &called.call_site;
-        let callers = site.stack.iter().filter(|frame| !frame.library).skip(1);
+        let callers = site
+            .stack
+            .iter()
+            .filter(|frame| !frame.is_of_a_library)
+            .skip(1);
         let callers = callers.take(MOST_CALLERS).map(|frame| Caller {
             line: frame.line,
             untrusted: Code::of(frame.file.as_deref(), frame.function.as_deref()),

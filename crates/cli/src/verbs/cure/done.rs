@@ -1,5 +1,6 @@
 //! Looks, tries, and keeps or puts back.
 
+use std::collections::BTreeMap;
 use std::slice;
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,8 @@ pub(super) struct Cured {
     pub(super) remedies: Vec<(Remedy, Option<Tried>)>,
     /// How many sockets the targets have.
     pub(super) sockets: usize,
+    /// How many data segments these, and those that came while it looked, have sent meanwhile.
+    pub(super) sent: u64,
     pub(super) is_dry: bool,
     /// What is expected of each remedy; nothing of one that is not tried, unless nothing is to be changed.
     pub(super) expected: Vec<Option<Expected>>,
@@ -46,6 +49,12 @@ pub(super) struct Cured {
 type Outcomes = (Vec<(Remedy, Option<Tried>)>, Vec<Option<Expected>>);
 
 impl Cured {
+    /// Returns whether nothing was sent while it looked, so that nothing could stall.
+    pub(super) fn is_silent(&self) -> bool {
+        let look = &self.look;
+        self.sent == 0 && look.count() == 0 && look.others.is_empty() && look.floods == 0
+    }
+
     pub(super) fn outcome(&self) -> Done {
         let tried: Vec<_> = self
             .remedies
@@ -55,6 +64,7 @@ impl Cured {
         let is = |verdict| tried.iter().any(|tried| tried.verdict == verdict);
         match () {
             () if self.sockets == 0 && self.look.count() == 0 => Done::Found,
+            () if self.is_silent() => Done::Unknown,
             () if self.is_dry || is(Verdict::Kept) => Done::Well,
             () if self.look.count() == 0 && self.look.others.is_empty() => Done::Well,
             () if is(Verdict::CannotTell) => Done::Unknown,
@@ -110,10 +120,12 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
     ));
     let (mut look, recorded) = look_and_record(plan, &mut live, hand, &scope)?;
     let since = scope.find(hand).map_err(walking)?;
-    let meant_sockets = found.sockets.iter().chain(&since.sockets);
-    look.claim(meant_sockets.map(|owned| &owned.socket));
+    let before = found.sockets.iter().map(|owned| &owned.socket);
+    let after = since.sockets.iter().map(|owned| &owned.socket);
+    look.claim(before.clone().chain(after.clone()));
     let mut cured = Cured {
         sockets: meant,
+        sent: sent(before, after),
         remedies: Vec::new(),
         is_dry: plan.is_dry,
         expected: Vec::new(),
@@ -163,6 +175,22 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
     let period = period(&cured.look);
     (cured.remedies, cured.expected) = try_all(plan, &mut bench, remedies, &recorded, period)?;
     Ok(cured)
+}
+
+/// Returns how many data segments the sockets of `after` have sent since they were as in `before`.
+fn sent<'a>(
+    before: impl Iterator<Item = &'a Socket>,
+    after: impl Iterator<Item = &'a Socket>,
+) -> u64 {
+    let before: BTreeMap<_, _> = before
+        .map(|socket| (socket.cookie, socket.data_segs_out))
+        .collect();
+    let since = |socket: &Socket| {
+        let had = before.get(&socket.cookie).copied().unwrap_or(0);
+        // The kernel's counter wraps.
+        u64::from(socket.data_segs_out.wrapping_sub(had))
+    };
+    after.map(since).sum()
 }
 
 /// Looks what stalls, and records meanwhile what programs do, so that it can be played again.

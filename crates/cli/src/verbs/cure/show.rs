@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use tinygram_host::hand::SocketOption;
 use tinygram_host::knob::KnobSetting;
-use tinygram_remedy::look::{Cause, Look};
+use tinygram_remedy::look::Cause;
 use tinygram_remedy::proof::statistics::{Estimate, Figures};
 use tinygram_remedy::proof::{Verdict, extra_segments};
 use tinygram_remedy::remedy::{KnobPlace, Means, Remedy};
@@ -31,7 +31,7 @@ pub(super) fn show(plan: &Plan, cured: &Cured) -> Result<(), Failure> {
 }
 
 fn text(plan: &Plan, cured: &Cured) -> String {
-    let mut text = seen(plan, &cured.look, cured.sockets);
+    let mut text = seen(plan, cured);
     for (index, (remedy, tried)) in cured.remedies.iter().enumerate() {
         match tried {
             None => {
@@ -57,9 +57,16 @@ fn text(plan: &Plan, cured: &Cured) -> String {
 }
 
 /// Says what stalls.
-fn seen(plan: &Plan, look: &Look, sockets: usize) -> String {
+fn seen(plan: &Plan, cured: &Cured) -> String {
+    let (look, sockets) = (&cured.look, cured.sockets);
     let targets: Vec<_> = plan.targets.iter().map(ToString::to_string).collect();
     let mut text = match look.count() {
+        0 if sockets > 0 && cured.is_silent() => format!(
+            "{}: cannot tell: in {:.1} s nothing was sent on {}.\n",
+            targets.join(", "),
+            look.lasted.as_secs_f64(),
+            counted(sockets as u64, "connection")
+        ),
         0 => format!(
             "{}: no stall that a setting ends in {:.1} s on {}.\n",
             targets.join(", "),
@@ -99,7 +106,6 @@ fn seen(plan: &Plan, look: &Look, sockets: usize) -> String {
 
 /// Says what a remedy is, what it needs and what is expected of it.
 fn offered(remedy: &Remedy) -> String {
-    let sockets: Vec<_> = remedy.sockets.iter().map(ToString::to_string).collect();
     let expected = match (remedy.cause, &remedy.means) {
         (_, Means::Socket(setting)) if setting.option == SocketOption::Nodelay => {
             "ends the wait; costs a segment for each write that waited"
@@ -121,12 +127,30 @@ fn offered(remedy: &Remedy) -> String {
     let text = format!(
         "  {} on {}: needs root, no restart; {expected}",
         remedy.means,
-        sockets.join(", ")
+        whose(remedy)
     );
     match &remedy.means {
         Means::Knob(setting, places) => text + &shares(*setting, places, remedy.others),
         Means::Socket(_) => text,
     }
+}
+
+/// Says whose sockets a remedy is for.
+fn whose(remedy: &Remedy) -> String {
+    let mut services: Vec<(String, usize)> = Vec::new();
+    for service in &remedy.sockets {
+        let name = service.to_string();
+        match services.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => services.push((name, 1)),
+        }
+    }
+    // Two of one name differ by their network namespaces alone.
+    let named = services.into_iter().map(|(name, count)| match count {
+        1 => name,
+        _ => format!("{name} in {count} network namespaces"),
+    });
+    named.collect::<Vec<_>>().join(", ")
 }
 
 /// Says where a knob is, and which other connections it touches.
@@ -272,6 +296,7 @@ fn document(plan: &Plan, cured: &Cured) -> String {
         results: Results {
             connections: cured.sockets,
             looked_s: cured.look.lasted.as_secs_f64(),
+            data_segments_sent: cured.sent,
             stalls: cured.look.count(),
             stalling_connections: cured.look.stalls.len(),
             cost_ns: cured
@@ -367,6 +392,8 @@ struct Parameters {
 struct Results {
     connections: usize,
     looked_s: f64,
+    /// By these connections while it looked. If they sent none, it cannot tell whether they stall.
+    data_segments_sent: u64,
     stalls: u64,
     stalling_connections: usize,
     cost_ns: i64,
