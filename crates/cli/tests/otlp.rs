@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "the program makes what the test reads")]
 #[path = "../src/verbs/watch/otlp/message.rs"]
 mod message;
+mod stalling;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -21,8 +22,11 @@ struct Stalls(Child);
 
 impl Stalls {
     fn begin() -> Self {
-        let mut python = Command::new("python3");
-        Self(python.args(["-c", STALLS]).spawn().expect("python3 starts"))
+        Self(
+            stalling::asks_in_two_writes()
+                .spawn()
+                .expect("python3 starts"),
+        )
     }
 }
 
@@ -32,22 +36,6 @@ impl Drop for Stalls {
         let _ = self.0.wait();
     }
 }
-
-/// Asks in two writes until it is ended.
-const STALLS: &str = r#"
-import socket, threading
-listener = socket.create_server(("127.0.0.1", 0))
-def serve():
-    end, _ = listener.accept()
-    while end.recv(300, socket.MSG_WAITALL):
-        end.sendall(b"!")
-threading.Thread(target=serve, daemon=True).start()
-end = socket.create_connection(listener.getsockname())
-while True:
-    end.sendall(b"h" * 100)
-    end.sendall(b"b" * 200)
-    end.recv(1)
-"#;
 
 /// Answers requests one after the other, the last answer again and again, and passes on what it got.
 fn receiver(answers: &'static [&'static str]) -> (SocketAddr, Receiver<Vec<u8>>) {

@@ -2,6 +2,8 @@
 //! host's root that has kubelet's folders of logs. Needs root and control groups of version 2; without them, the tests
 //! say so and pass.
 
+mod stalling;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
@@ -51,8 +53,7 @@ impl Pod {
         let link = links.join(format!("cart-7d9f-x2x4z_shop_app-{id}.log"));
         symlink(format!("/{logs}/0.log"), link).unwrap();
         let members = folder.join("cgroup.procs");
-        let mut python = Command::new("python3");
-        python.args(["-c", STALLS]);
+        let mut python = stalling::asks_in_two_writes();
         // SAFETY: opens and writes a file; no other thread of the child exists.
         unsafe { python.pre_exec(move || fs::write(&members, "0")) };
         let program = python.spawn().expect("python3 starts");
@@ -81,22 +82,6 @@ impl Drop for Pod {
 }
 
 const UID: &str = "8f0b6d52-1c2d-4e3f-9a8b-7c6d5e4f3a2b";
-
-/// Asks in two writes until it is ended.
-const STALLS: &str = r#"
-import socket, threading
-listener = socket.create_server(("127.0.0.1", 0))
-def serve():
-    end, _ = listener.accept()
-    while end.recv(300, socket.MSG_WAITALL):
-        end.sendall(b"!")
-threading.Thread(target=serve, daemon=True).start()
-end = socket.create_connection(listener.getsockname())
-while True:
-    end.sendall(b"h" * 100)
-    end.sendall(b"b" * 200)
-    end.recv(1)
-"#;
 
 fn text(octets: &[u8]) -> String {
     String::from_utf8_lossy(octets).into_owned()
