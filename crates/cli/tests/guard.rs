@@ -337,6 +337,13 @@ fn both_ways_to_look_say_how_much_was_seen() {
             said.contains(": 0 connections, 0 writes, 0 segments, asked of"),
             "{source}: {said}"
         );
+        assert!(said.contains("NOTHING WAS TESTED"), "{source}: {said}");
+        let too_few = Command::new(env!("CARGO_BIN_EXE_tinygram"))
+            .args(["guard", "--source", source, "--min-connections", "1"])
+            .args(["--", "true"])
+            .output()
+            .unwrap();
+        assert_eq!(too_few.status.code(), Some(3), "{source}");
     }
 }
 

@@ -385,8 +385,16 @@ fn guard_fails_a_command_that_stalls_and_passes_one_that_does_not() {
         assert_eq!(clean.status.code(), Some(0), "{said}");
         assert!(said.contains("0 connection stalls"), "{said}");
     }
-    let accepted = guard(&["--max-holds", "6"], &conversation(6, "nagle"));
+    let accepted = guard(&["--max-holds", "6", "--github"], &conversation(6, "nagle"));
     assert_eq!(accepted.status.code(), Some(0));
+    let said = String::from_utf8_lossy(&accepted.stderr);
+    assert!(said.contains("connection stalls, accepted."), "{said}");
+    // Both ends are on this host, and the program is the reader's own.
+    assert!(!said.contains("Windows"), "{said}");
+    let at = |text: &str| said.find(text).unwrap_or_else(|| panic!("{text}: {said}"));
+    assert!(at("write it once") < at("set TCP_NODELAY"));
+    let notes = String::from_utf8_lossy(&accepted.stdout);
+    assert!(notes.contains("::warning ") && !notes.contains("::error "));
 }
 
 #[test]

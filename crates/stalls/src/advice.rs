@@ -80,6 +80,16 @@ impl Advice {
         }
     }
 
+    /// Returns the advice for a case whose sender is the reader's own code. The sender's steps come first, and TCP_NODELAY
+    /// is the last of them: what writes a message in pieces is the cause, and TCP_NODELAY makes a packet of each.
+    #[must_use]
+    pub fn for_own_code(case: &Case) -> Self {
+        let mut advice = Self::of(case);
+        let last = |step: &Step| (step.side != case.sender, step.cure == Cure::NoDelay);
+        advice.steps.sort_by_key(last);
+        advice
+    }
+
     /// Returns the steps that a side can take, those of least effort first.
     pub fn by(&self, side: Side) -> impl Iterator<Item = &Step> {
         self.steps.iter().filter(move |step| step.side == side)

@@ -105,6 +105,8 @@ impl Finding {
     pub fn case(&self) -> Case {
         let mut case = Case::new(self.kind, self.sender());
         case.mss = self.connection.mss;
+        let (local, remote) = (self.connection.local.ip(), self.connection.remote.ip());
+        case.loopback = local == remote || (local.is_loopback() && remote.is_loopback());
         match self.facts {
             Facts::Held { held, behind, .. } => (case.held, case.flight) = (held, behind),
             Facts::LateAck { length, before } => (case.held, case.flight) = (length, before),

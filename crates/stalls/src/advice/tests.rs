@@ -27,6 +27,22 @@ fn both_ends_are_advised_and_what_costs_least_comes_first() {
     assert!(advice.by(Side::Client).count() > 0);
 }
 
+#[test]
+fn of_own_code_one_write_comes_before_nodelay() {
+    for pieces in [Pieces::OneMessage, Pieces::Unknown] {
+        let mut case = Case::new(Kind::WriteWriteRead, Side::Client);
+        case.pieces = pieces;
+        let cures = |advice: Advice| -> Vec<Cure> {
+            let steps = advice.steps.into_iter();
+            steps.map(|step| step.cure).collect()
+        };
+        let own = cures(Advice::for_own_code(&case));
+        assert_eq!(own[..2], [Cure::WriteOnce, Cure::NoDelay]);
+        assert!(own[2..].iter().all(|cure| *cure == Cure::QuickAck));
+        assert_eq!(cures(Advice::of(&case))[0], Cure::NoDelay);
+    }
+}
+
 /// Buffers of 16 KiB and an MSS of 8960: `tinygram deadlock -s 16384 -r 65536 -m 8960` has 12288 bytes in
 /// flight and 3328 behind them, deadlocks, and does so with TCP_NODELAY.
 #[test]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tinygram_stalls::thresholds::UNSEEN_TIMER_NS;
-use tinygram_stalls::{Case, Kind, Side, Tier};
+use tinygram_stalls::{Kind, Side, Tier};
 use tinygram_watch::event::{Release, Timer};
 use tinygram_watch::finding::{Facts, Finding, Part};
 use tinygram_watch::judge::Judge;
@@ -87,7 +87,6 @@ pub(super) fn look(command: &[String], mut source: Source) -> Result<Looked, Fai
     Ok(Looked {
         status,
         stalls: tally.stalls.into_iter().map(|(_, stall)| stall).collect(),
-        case: tally.case,
         apart: tally.apart,
         prompt: tally.prompt,
         slower: Some(judge.excused.slower),
@@ -132,8 +131,6 @@ fn judge(sees_timers: bool) -> Judge {
 struct Weighed {
     /// One for each kind, process and line: a repeated stall is said once.
     stalls: Vec<(Habit, Stall)>,
-    /// The case of the first stall.
-    case: Option<Case>,
     apart: u64,
     prompt: u64,
 }
@@ -174,7 +171,6 @@ impl Weighed {
 
     fn add(&mut self, finding: &Finding, processes: &mut Processes) {
         let process = processes.of(&finding.process, finding.start_ns);
-        self.case.get_or_insert_with(|| finding.case());
         let service = match finding.side {
             Side::Server => finding.connection.local,
             Side::Client => finding.connection.remote,
@@ -190,7 +186,9 @@ impl Weighed {
             said: sentence::of(finding, process),
             times: 1,
             cost_ns: finding.cost.time_ns,
-            place: place(finding),
+            case: finding.case(),
+            places: place(finding).into_iter().collect(),
+            elsewhere: false,
         };
         let Some(known) = self.stalls.iter_mut().find(|(known, _)| known.is(&habit)) else {
             self.stalls.push((habit, stall));
@@ -198,12 +196,13 @@ impl Weighed {
         };
         // The sentence that names the line is said.
         if precision(known.0.call.as_ref()) >= precision(habit.call.as_ref()) {
-            (stall.said, stall.place) = (known.1.said.clone(), known.1.place.clone());
+            (stall.said, stall.places) = (known.1.said.clone(), known.1.places.clone());
         } else {
             known.0.call = habit.call;
         }
         stall.times += known.1.times;
         stall.cost_ns += known.1.cost_ns;
+        stall.case = known.1.case;
         known.1 = stall;
     }
 }

@@ -4,9 +4,11 @@
 //! No time limit is used. A hold counts if the thread that wrote went to sleep during it, and the
 //! program's next action on the connection was to read what the peer sent after it.
 
+mod accepted;
 mod kernel;
 mod preload;
 mod reports;
+mod repository;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,6 +21,8 @@ use tinygram_watch::kernel::Source;
 use tinygram_watch::kernel::recording::Recording;
 use tinygram_watch::seen::Seen;
 
+use self::accepted::{Accepted, Line};
+use crate::amount;
 use crate::exit::{Done, Failure};
 use crate::supervise;
 use crate::terminal::remark;
@@ -28,15 +32,24 @@ use crate::terminal::remark;
 /// A connection stalls if TCP holds a short segment while the process that wrote it waits for its peer.
 /// Stalls are detected when the process waits and its peer's timer of delayed acknowledgments expires, not by a
 /// time limit. The exit
-/// code is the command's if that is not 0, else 1 if there were stalls, else 0; 3 if they could not be
-/// looked for. The kernel is asked where it can be (root, or CAP_BPF and CAP_PERFMON, and Linux 6.3);
-/// else a library is preloaded, which takes no privileges.
+/// code is the command's if that is not 0, else 1 if there were stalls that are not accepted, else 0; 3 if they
+/// could not be looked for, or fewer connections were seen than --min-connections wants. The kernel is asked
+/// where it can be (root, or CAP_BPF and CAP_PERFMON, and Linux 6.3); else a library is preloaded, which takes no
+/// privileges.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Accept up to this many stalls
     #[arg(long, value_name = "N", default_value_t = 0)]
     max_holds: u64,
+
+    /// Accept the stalls of the writes that this line makes, however many; may be repeated
+    #[arg(long, value_name = "FILE:LINE", value_parser = Line::read)]
+    accept: Vec<Line>,
+
+    /// End with exit code 3 if fewer connections than this were seen (each end on this host counts)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    min_connections: u64,
 
     /// What to ask [default: the kernel where it can be, else the preloaded library]
     #[arg(long, value_enum)]
@@ -55,7 +68,7 @@ pub(crate) struct Args {
     record: Option<PathBuf>,
 
     /// Judge a recorded run again, and run nothing (for developers)
-    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["command", "record", "junit", "source"])]
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["command", "record", "junit", "source", "min_connections"])]
     replay: Option<PathBuf>,
 
     /// The command and its arguments
@@ -85,16 +98,18 @@ struct Stall {
     times: u64,
     /// How long they lasted together, in nanoseconds.
     cost_ns: i64,
-    /// The file and line of the write, if known.
-    place: Option<(String, u32)>,
+    /// The case on which advice depends.
+    case: Case,
+    /// The file and line of the write, if known; of some sources the lines of the process, if it may be any of them.
+    places: Vec<(String, u32)>,
+    /// Whether there are lines of which the file or the number is not known.
+    elsewhere: bool,
 }
 
 /// What was seen while the command ran.
 struct Looked {
     status: ExitStatus,
     stalls: Vec<Stall>,
-    /// The case on which advice on the first stall depends.
-    case: Option<Case>,
     /// Holds that the writing thread did not wait for.
     apart: u64,
     /// Holds that a prompt acknowledgment or a late reader ended, and no timer of delayed
@@ -112,12 +127,6 @@ struct Looked {
     blind: Option<String>,
 }
 
-impl Looked {
-    fn count(&self) -> u64 {
-        self.stalls.iter().map(|stall| stall.times).sum()
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     if let Some(path) = &args.replay {
         return replay(args, path);
@@ -129,10 +138,19 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     });
     let report = report.transpose()?;
     let looked = look(args)?;
-    say(args, &looked);
+    let accepted = Accepted::of(args, &looked.stalls);
+    let seen = looked.seen.connections;
+    let unseen = (seen < args.min_connections).then(|| {
+        format!(
+            "{} seen, and --min-connections wants {}: nothing is known of the others",
+            amount::counted(seen, "connection"),
+            args.min_connections
+        )
+    });
+    say(&looked, &accepted);
     let reported = match (report, &args.junit) {
         (Some(destination), Some(path)) => {
-            let text = reports::junit(&args.command, &looked, args.max_holds);
+            let text = reports::junit(&args.command, &looked, &accepted, unseen.as_deref());
             let written = destination.write(text.as_bytes());
             written.map_err(|error| writing(path, error))
         }
@@ -140,7 +158,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     };
     if args.github || std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true") {
         // Whether anybody reads the annotations decides nothing: the exit code is the verdict.
-        let _ = crate::terminal::print(reports::github(&looked.stalls).as_bytes());
+        let _ = crate::terminal::print(reports::github(&looked, &accepted).as_bytes());
     }
     if !looked.status.success() {
         if let Err(failure) = &reported {
@@ -148,19 +166,20 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         }
         supervise::end_like(looked.status);
     }
-    let found = looked.count() > args.max_holds;
+    let found = accepted.refused() > 0;
     if let Err(failure) = reported {
         if !found {
             return Err(failure);
         }
         failure.say();
     }
-    match looked.blind {
-        Some(why) if !found => Err(Failure::Blind(format!(
+    match (looked.blind, unseen) {
+        _ if found => Ok(Done::Found),
+        (Some(why), _) => Err(Failure::Blind(format!(
             "could not look at everything: {why}"
         ))),
-        _ if found => Ok(Done::Found),
-        _ => Ok(Done::Well),
+        (None, Some(why)) => Err(Failure::Blind(why)),
+        (None, None) => Ok(Done::Well),
     }
 }
 
@@ -217,9 +236,9 @@ fn replay(args: &Args, path: &Path) -> Result<Done, Failure> {
     let count: u64 = stalls.iter().map(|stall| stall.times).sum();
     let text = format!("{count} stalls, {prompt} without a timer, {apart} not waited for\n");
     crate::terminal::print(text.as_bytes())?;
-    Ok(match count > args.max_holds {
-        true => Done::Found,
-        false => Done::Well,
+    Ok(match Accepted::of(args, &stalls).refused() {
+        0 => Done::Well,
+        _ => Done::Found,
     })
 }
 
@@ -242,9 +261,13 @@ fn writing(path: &Path, error: std::io::Error) -> Failure {
     }
 }
 
-fn say(args: &Args, looked: &Looked) {
+fn say(looked: &Looked, accepted: &Accepted) {
+    let said = |stall: &Stall| match accepted.is(stall) {
+        true => format!("tinygram guard: accepted: {}", in_words(stall)),
+        false => format!("tinygram guard: {}", in_words(stall)),
+    };
     for stall in looked.stalls.iter().take(MOST_SAID) {
-        remark(&format!("tinygram guard: {}", in_words(stall)));
+        remark(&said(stall));
     }
     if looked.stalls.len() > MOST_SAID {
         remark(&format!(
@@ -252,27 +275,15 @@ fn say(args: &Args, looked: &Looked) {
             looked.stalls.len() - MOST_SAID
         ));
     }
-    if let Some(case) = &looked.case {
-        for step in &Advice::of(case).steps {
-            remark(&format!(
-                "tinygram guard: what helps: {}: {}",
-                step.side, step.text
-            ));
-        }
-    }
-    let accepted = match args.max_holds {
-        0 => String::new(),
-        most => format!(" ({most} accepted)"),
-    };
-    let count = looked.count();
+    advise(&looked.stalls);
     // A sentence of its own, then how much it means.
-    remark(&format!(
-        "tinygram guard: {count} connection stall{}{accepted}.",
-        if count == 1 { "" } else { "s" },
-    ));
+    remark(&format!("tinygram guard: {accepted}."));
+    if looked.seen.connections == 0 {
+        remark(NOTHING_SEEN);
+    }
     let mut line = format!(
         "tinygram guard: {}{}, {}",
-        crate::amount::in_words(looked.seen),
+        amount::in_words(looked.seen),
         match looked.segments_unknown {
             0 => String::new(),
             1 => " (those of 1 connection unknown)".to_owned(),
@@ -298,9 +309,34 @@ fn say(args: &Args, looked: &Looked) {
     remark(&line);
 }
 
+/// Says what helps against each kind of stall, at each end that has it.
+fn advise(stalls: &[Stall]) {
+    let mut cases: Vec<Case> = Vec::new();
+    for case in stalls.iter().map(|stall| stall.case) {
+        let same = |known: &Case| (known.kind, known.sender) == (case.kind, case.sender);
+        if !cases.iter().any(same) {
+            cases.push(case);
+        }
+    }
+    for case in &cases {
+        let which = match cases.len() {
+            1 => String::new(),
+            _ => format!(" where the {} holds ({})", case.sender, case.kind),
+        };
+        for step in &Advice::for_own_code(case).steps {
+            let (side, text) = (step.side, &step.text);
+            remark(&format!(
+                "tinygram guard: what helps{which}: {side}: {text}"
+            ));
+        }
+    }
+}
+
+const NOTHING_SEEN: &str = "tinygram guard: NOTHING WAS TESTED: the command opened no TCP connection that was seen (--min-connections 1 makes this a failure).";
 const MOST_SAID: usize = 20;
 const EXAMPLES: &str = "\
 Examples:
   tinygram guard -- pytest
   tinygram guard --junit guard.xml -- cargo test
-  tinygram guard --max-holds 3 -- ./bench.sh";
+  tinygram guard --max-holds 3 --min-connections 1 -- ./bench.sh
+  tinygram guard --accept client.py:40 -- pytest";

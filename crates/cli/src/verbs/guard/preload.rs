@@ -60,20 +60,12 @@ pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Look
 
     let (seen, segments_unknown) = counts.seen();
     let awaited: Vec<_> = counts.awaited().collect();
-    let case = awaited.first().map(|one| {
-        let roles = Roles {
-            accepted: Some(one.accepted),
-            ..Roles::default()
-        };
-        Case::new(Kind::WriteWriteRead, roles.side())
-    });
     Ok(Looked {
         status,
         stalls: awaited
             .iter()
             .map(|one| stall(one, &counts.sites_of(one.process).collect::<Vec<_>>()))
             .collect(),
-        case,
         apart: counts.unawaited(),
         prompt: counts.awaited_briefly(),
         slower: None,
@@ -92,9 +84,18 @@ fn stall(one: &Awaited, sites: &[&CallSite]) -> Stall {
         none if none.is_empty() => none,
         some => format!(", written by {some}"),
     };
-    let mut places = sites
+    let places = sites
         .iter()
         .filter_map(|site| Some((site.file.clone()?, site.line?)));
+    let places: Vec<_> = places.collect();
+    let roles = Roles {
+        accepted: Some(one.accepted),
+        ..Roles::default()
+    };
+    let case = Case {
+        loopback: one.loopback,
+        ..Case::new(Kind::WriteWriteRead, roles.side())
+    };
     Stall {
         said: format!(
             "{}[{}] {}: a write waited {each:.0} ms for an acknowledgment while the program waited for the answer{by}",
@@ -102,7 +103,9 @@ fn stall(one: &Awaited, sites: &[&CallSite]) -> Stall {
         ),
         times: one.times,
         cost_ns: (one.ms * 1e6) as i64,
-        place: places.next(),
+        case,
+        elsewhere: places.len() < sites.len(),
+        places,
     }
 }
 

@@ -256,6 +256,8 @@ pub(crate) struct Awaited {
     pub(crate) ends: String,
     /// Whether the program accepted the connections, so that it is the server.
     pub(crate) accepted: bool,
+    /// Whether both ends are on this host, at its loopback addresses.
+    pub(crate) loopback: bool,
     pub(crate) times: u64,
     /// The sum of their waits.
     pub(crate) ms: f64,
@@ -314,6 +316,7 @@ impl Counts {
                 name: peer.process.1.clone(),
                 ends: peer.name(),
                 accepted: peer.accepted,
+                loopback: peer.is_loopback(),
                 times: peer.awaited,
                 ms: peer.awaited_ms,
             })
@@ -370,6 +373,11 @@ impl Counts {
 }
 
 impl Peer {
+    fn is_loopback(&self) -> bool {
+        let address = self.remote.parse::<std::net::IpAddr>();
+        address.is_ok_and(|address| address.is_loopback())
+    }
+
     fn add(&mut self, other: &Self) {
         self.connections += other.connections;
         self.connections_ended_unseen += other.connections_ended_unseen;
