@@ -1,6 +1,6 @@
 /* What the hand's programs and `src/hand/record.rs` agree upon; both assert the same sizes and offsets. */
 #pragma once
-#include "../../../bpf/kernel.h"
+#include "kernel.h"
 
 enum { NAME_LENGTH = 16 };
 

@@ -1,6 +1,6 @@
 /* What the meter's programs and `src/meter.rs` agree upon. */
 #pragma once
-#include "../../../bpf/kernel.h"
+#include "kernel.h"
 
 /* Times are the monotonic clock's. */
 struct turn {

@@ -1,6 +1,6 @@
 /* What the recorder's programs and `src/recorder/` agree upon. */
 #pragma once
-#include "../../../bpf/kernel.h"
+#include "kernel.h"
 
 enum what {
 	WHAT_WROTE = 1, /* a write has ended */

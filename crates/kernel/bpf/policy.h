@@ -2,7 +2,7 @@
  * file that defines `struct memory`, `decide` and what it observes, and then includes frame.h. Sizes are in octets,
  * and sequence numbers are the connection's own. */
 #pragma once
-#include "../../../bpf/kernel.h"
+#include "../../host/bpf/kernel.h"
 
 enum verdict { SEND, HOLD };
 

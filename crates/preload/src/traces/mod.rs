@@ -99,7 +99,7 @@ pub const SUFFIX: &str = ".traces";
 
 /// The most writes that may wait at once with a trace.
 const SLOTS: usize = 32;
-/// The same size as in the kernel's view of a held write (`bpf/events.h`).
+/// The same size as in the kernel's view of a held write (`crates/watch/bpf/events.h`).
 const STACK_OCTETS: usize = 32_768;
 const PYTHON_FRAMES: usize = 12;
 const PYTHON_THREADS: usize = 256;

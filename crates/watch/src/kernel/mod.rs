@@ -2,7 +2,7 @@
 //! short segment is held back, why, by whose write, and until when.
 //!
 //! The programs are attached by links that only this process holds, so they end with it, however it
-//! ends. The object is built beforehand (`scripts/build-bpf`) and is adapted to the running kernel
+//! ends. The object is built beforehand (`crates/host/bpf/build`) and is adapted to the running kernel
 //! by that kernel's own type information (BTF).
 
 mod counts;

@@ -10,7 +10,7 @@
  * State is kept in the socket's own storage, so it ends with the socket and is never mistaken for
  * another's. Most sockets show nothing of interest and have no storage: the programs see that at once
  * and look no further. */
-#include "kernel.h"
+#include "../../host/bpf/kernel.h"
 #include "events.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
