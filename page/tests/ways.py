@@ -18,8 +18,8 @@ SHARED = PROJECT.parent / "shared/captures"
 
 
 def check_pages():
-    """The browser of scripts/check-pages."""
-    loader = importlib.machinery.SourceFileLoader("check_pages", str(PROJECT / "scripts/check-pages"))
+    """The browser of crates/cli/tests/pages/check-pages."""
+    loader = importlib.machinery.SourceFileLoader("check_pages", str(PROJECT / "crates/cli/tests/pages/check-pages"))
     sys.dont_write_bytecode = True
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_pages", loader))
     loader.exec_module(module)

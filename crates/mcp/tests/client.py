@@ -1,4 +1,4 @@
-"""Asks every tool of `tinygram mcp` by the official Python SDK; `scripts/test-mcp` runs it."""
+"""Asks every tool of `tinygram mcp` by the official Python SDK; `crates/mcp/tests/with-sdk` runs it."""
 
 import asyncio
 import json

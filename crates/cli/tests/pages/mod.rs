@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Opens a page in Chromium, where there is one, and fails if anything is wrong with it (`scripts/check-pages`).
+/// Opens a page in Chromium, where there is one, and fails if anything is wrong with it (`crates/cli/tests/pages/check-pages`).
 pub(crate) fn open(page: &Path) {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check-pages");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages/check-pages");
     match Command::new(script).arg(page).output() {
         Ok(seen) if seen.status.code() == Some(77) => {
             println!("no Chromium: the page is not opened");
