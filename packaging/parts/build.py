@@ -15,6 +15,8 @@ TARGETS = {
     "aarch64-linux-static": ("aarch64-unknown-linux-musl", ""),
     "aarch64-linux-glibc": ("aarch64-unknown-linux-gnu", ".2.17"),
 }
+# What a first build from a checkout leaves out.
+FEATURES = "mcp"
 STUB = PROJECT / "packaging/gcc_s.map"
 
 
@@ -141,7 +143,7 @@ def program(release, name):
     if page.exists():
         environment["TINYGRAM_PAGE"] = str(page)
     run([zigbuild(), "build", *rust.options(), "--target", f"{target}{suffix}", "--profile", release.profile,
-         "--package", "tinygram", "--bin", "tinygram", "--locked"], env=environment)
+         "--package", "tinygram", "--features", FEATURES, "--bin", "tinygram", "--locked"], env=environment)
     built = release.work / target / release.profile / "tinygram"
     to = release.work / "made" / name
     shutil.rmtree(to, ignore_errors=True)

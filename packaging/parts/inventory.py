@@ -1,6 +1,6 @@
 """What a release contains: the licences of all dependencies, and the list of them in CycloneDX."""
 
-from .build import TARGETS
+from .build import FEATURES, TARGETS
 from .common import PROJECT, run, tool
 
 
@@ -8,7 +8,8 @@ def licences(release, _):
     """Writes the licences of everything that is linked into the programs, each text once."""
     tool("cargo-about", package="cargo install cargo-about --locked")
     to = release.to / "LICENCES-THIRD-PARTY.txt"
-    run(["cargo", "about", "generate", "--fail", "--locked", "--manifest-path", PROJECT / "crates/cli/Cargo.toml", "--config",
+    run(["cargo", "about", "generate", "--fail", "--locked", "--features", FEATURES, "--manifest-path",
+         PROJECT / "crates/cli/Cargo.toml", "--config",
          PROJECT / "packaging/about.toml", PROJECT / "packaging/about.hbs", "--output-file", to], env=release.environment())
     yield to
 
@@ -19,7 +20,7 @@ def sbom(release, _):
     for name, (target, _) in TARGETS.items():
         base = f"tinygram-{release.version}-{name}.cdx"
         run(["cargo", "cyclonedx", "--format", "json", "--spec-version", "1.5", "--target", target, "--override-filename", base,
-             "--manifest-path", PROJECT / "crates/cli/Cargo.toml", "--quiet"], env=release.environment())
+             "--features", FEATURES, "--manifest-path", PROJECT / "crates/cli/Cargo.toml", "--quiet"], env=release.environment())
         # It writes beside each manifest of the workspace.
         made = [path for members in ("crates", "lab") for path in PROJECT.glob(f"{members}/*/{base}.json")]
         # The references have the checkout's path, which differs from folder to folder.

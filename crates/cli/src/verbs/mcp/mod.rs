@@ -2,6 +2,7 @@
 //!
 //! Typed ([`Args`]) -> meant ([`plan`]) -> done (`tinygram-mcp`, whose answers are what is shown).
 
+#[cfg(feature = "mcp")]
 mod plan;
 
 use std::path::PathBuf;
@@ -48,12 +49,20 @@ pub(crate) struct Args {
     journal: Option<PathBuf>,
 }
 
+#[cfg(feature = "mcp")]
 pub(crate) fn run(args: Args) -> Result<Done, Failure> {
     let limits = plan::limits(args).map_err(Failure::Input)?;
     match tinygram_mcp::serve(limits) {
         Ok(_) => Ok(Done::Well),
         Err(error) => Err(Failure::Input(error.to_string())),
     }
+}
+
+/// Says that this build has no server.
+#[cfg(not(feature = "mcp"))]
+pub(crate) fn run(_: Args) -> Result<Done, Failure> {
+    let text = "mcp is not in this build (accepted: packages, which have it, or a program of cargo build --features mcp)";
+    Err(Failure::Input(text.to_owned()))
 }
 
 const CHANGES: &str = "Changes";
