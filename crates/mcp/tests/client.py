@@ -22,8 +22,8 @@ CORPUS = Path("corpus").resolve()
 SHARED = Path("../shared/captures").resolve()
 NAGLE = {"write-write-read", "odd-full-short-final", "buffer-tearing", "nagle-round-trip"}
 """The kinds in which Nagle's rule is what holds."""
-MISTAKEN = {"rare/answer-first-window-of-one-far", "rare/gvisor-header-and-slow-body", "rare/smoltcp-send-buffer-of-2048"}
-"""Captures in which diagnose takes another stall for one of these: its known errors."""
+MISTAKEN = {"rare/gvisor-header-and-slow-body"}
+"""A capture in which diagnose is certain that another wait is one of these: a known error."""
 MOST_OCTETS = 12_000
 """What no answer exceeds."""
 

@@ -67,7 +67,7 @@ pub(crate) struct Told {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Evidence {
     kind: String,
-    /// `certain` or `likely`; `possible` never makes a yes.
+    /// `certain`, `likely` or `possible`; a yes takes one that is certain.
     confidence: String,
     /// The data sent before the wait, the ACK that ended it, and the held segment: frame numbers as in Wireshark.
     frames: Vec<u64>,
@@ -132,20 +132,8 @@ fn is_nagle(kind: &str) -> bool {
 
 /// Judges what `diagnose` found.
 fn of_capture(seen: &Diagnosis) -> Told {
-    let (possible, counted): (Vec<_>, Vec<_>) = seen
-        .findings
-        .iter()
-        .partition(|finding| finding.confidence == POSSIBLE);
-    let mut held: Vec<&Finding> = counted
-        .into_iter()
-        .filter(|finding| is_nagle(&finding.kind))
-        .collect();
-    held.sort_by(|one, other| other.cost_ms.total_cmp(&one.cost_ms));
-    let maybe = possible
-        .iter()
-        .filter(|finding| is_nagle(&finding.kind))
-        .count();
-    let why_not_told = why_not(seen, maybe);
+    let (held, maybe) = held(seen);
+    let why_not_told = why_not(seen, maybe.len());
     let answer = match (held.is_empty(), why_not_told.is_empty()) {
         (false, _) => Answer::Yes,
         (true, false) => Answer::CannotTell,
@@ -157,11 +145,7 @@ fn of_capture(seen: &Diagnosis) -> Told {
         .for_each(|finding| gather(&mut fixes, &finding.steps));
     let shown = match answer {
         // What may be it, so that one can look at the frames.
-        Answer::CannotTell => possible
-            .iter()
-            .filter(|finding| is_nagle(&finding.kind))
-            .copied()
-            .collect(),
+        Answer::CannotTell => maybe,
         _ => held.clone(),
     };
     let other_causes = others(seen);
@@ -232,6 +216,35 @@ fn of_capture(seen: &Diagnosis) -> Told {
         }
         .to_owned(),
     }
+}
+
+/// Returns the findings that make a yes, the costliest first, and those that only may be it.
+///
+/// A yes takes one finding that is certain; then the likely ones beside it count, too.
+fn held(seen: &Diagnosis) -> (Vec<&Finding>, Vec<&Finding>) {
+    let of_nagle = seen
+        .findings
+        .iter()
+        .filter(|finding| is_nagle(&finding.kind));
+    let (mut maybe, mut held): (Vec<_>, Vec<_>) = of_nagle
+        .partition(|finding| finding.confidence == POSSIBLE || has_full_buffer(seen, finding));
+    if !held.iter().any(|finding| finding.confidence == CERTAIN) {
+        maybe.append(&mut held);
+    }
+    held.sort_by(|one, other| other.cost_ms.total_cmp(&one.cost_ms));
+    (held, maybe)
+}
+
+/// Whether a message's tail may have waited for room: the same side's buffer was found to be too small. Both waits end with the
+/// same ACK.
+fn has_full_buffer(seen: &Diagnosis, tail: &Finding) -> bool {
+    tail.kind == TAIL
+        && seen.findings.iter().any(|finding| {
+            finding.kind == SMALL_BUFFER
+                && finding.confidence != POSSIBLE
+                && finding.connection == tail.connection
+                && finding.direction == tail.direction
+        })
 }
 
 /// Returns why a capture without a stall of this kind does not mean that there was none.
@@ -316,7 +329,7 @@ fn others(seen: &Diagnosis) -> Vec<Other> {
 }
 
 fn rank(confidence: &str) -> usize {
-    [POSSIBLE, "likely", "certain"]
+    [POSSIBLE, "likely", CERTAIN]
         .iter()
         .position(|name| *name == confidence)
         .unwrap_or(0)
@@ -425,7 +438,10 @@ const NAGLE: [&str; 4] = [
     "buffer-tearing",
     ROUND_TRIP,
 ];
+const TAIL: &str = "odd-full-short-final";
+const SMALL_BUFFER: &str = "small-buffer";
 const POSSIBLE: &str = "possible";
+const CERTAIN: &str = "certain";
 /// What fits a stall and was seen too seldom, or from too far away.
 const UNCORROBORATED: &str = "uncorroborated";
 const MOST_SHOWN: usize = 3;
