@@ -23,7 +23,7 @@ struct Pod {
 
 impl Pod {
     /// Starts the program in the container's control group, below the one at which version 2 is mounted.
-    fn start(group: &str, id: &str) -> Option<Self> {
+    fn start(group: &str, uid: &str, id: &str) -> Option<Self> {
         let mounted = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(Path::new);
         let Some(mounted) = mounted
             .iter()
@@ -46,7 +46,7 @@ impl Pod {
             groups.insert(0, folder.clone());
         }
         let root = tempfile::tempdir().unwrap();
-        let logs = format!("var/log/pods/shop_cart-7d9f-x2x4z_{UID}/app");
+        let logs = format!("var/log/pods/shop_cart-7d9f-x2x4z_{uid}/app");
         fs::create_dir_all(root.path().join(&logs)).unwrap();
         let links = root.path().join("var/log/containers");
         fs::create_dir_all(&links).unwrap();
@@ -82,6 +82,7 @@ impl Drop for Pod {
 }
 
 const UID: &str = "8f0b6d52-1c2d-4e3f-9a8b-7c6d5e4f3a2b";
+const OTHER_UID: &str = "1a2b3c4d-5e6f-4a8b-9c0d-8f0b6d521c2d";
 
 fn text(octets: &[u8]) -> String {
     String::from_utf8_lossy(octets).into_owned()
@@ -99,7 +100,7 @@ fn the_drivers_of_containerd_and_cri_o_lead_to_the_same_names() {
     .enumerate()
     {
         let id = format!("{number:x}fa1b2c4").repeat(8);
-        let Some(pod) = Pod::start(&group.replace("ID", &id), &id) else {
+        let Some(pod) = Pod::start(&group.replace("ID", &id), UID, &id) else {
             return;
         };
         let watched = pod.tinygram(&["watch", "--once", "2s", "--json", "--namespace", "shop"]);
@@ -131,6 +132,54 @@ fn the_drivers_of_containerd_and_cri_o_lead_to_the_same_names() {
         let others = pod.tinygram(&["ps", "--namespace", "bank"]);
         assert_eq!(others.status.code(), Some(1), "as grep says it");
     }
+}
+
+#[test]
+fn set_and_whatif_take_a_pod_and_leave_others_alone() {
+    let id = "d0".repeat(32);
+    let group = format!("nested/kubepods/burstable/pod{OTHER_UID}/{id}");
+    let Some(pod) = Pod::start(&group, OTHER_UID, &id) else {
+        return;
+    };
+    let recorded = pod.tinygram(&["whatif", "nodelay=on", "--pod", "cart-*", "--look", "2s"]);
+    let said = text(&recorded.stderr);
+    if said.contains("not permitted") || said.contains("BTF") {
+        println!("skipped: {said}");
+        return;
+    }
+    let told = text(&recorded.stdout);
+    assert!(
+        told.starts_with("pod cart-*: ") && told.contains("nodelay=on"),
+        "{told}{said}"
+    );
+    // One that is not there yet is made as a journal must be: for its user alone.
+    let journal = pod.root.path().join("journal");
+    let journal = journal.to_str().unwrap();
+    let set = |words: &[&str]| {
+        let words = [&["set", "nodelay=on", "--journal", journal], words].concat();
+        pod.tinygram(&words)
+    };
+    let meant = set(&[
+        "--pod",
+        "cart-7d9f-x2x4z",
+        "--container",
+        "app",
+        "--dry-run",
+        "--json",
+    ]);
+    let meant: Value = serde_json::from_slice(&meant.stdout).unwrap();
+    let program = format!("python3 ({})", pod.program.id());
+    assert_eq!(meant["sockets"], 2, "both ends: {meant}");
+    assert_eq!(meant["programs"].as_array().unwrap().len(), 1, "{meant}");
+    assert_eq!(meant["programs"][0]["program"], program.as_str());
+    let done = text(&set(&["--namespace", "shop", "--for", "500ms"]).stdout);
+    assert!(done.contains("nodelay=on: 2 changed, 2 from off"), "{done}");
+    assert!(done.contains("2 put back"), "{done}");
+    let none = set(&["--namespace", "bank"]);
+    assert_eq!(none.status.code(), Some(1));
+    assert!(text(&none.stderr).contains("no connection of namespace bank"));
+    let unseen = pod.tinygram(&["whatif", "--namespace", "bank", "--look", "500ms"]);
+    assert_eq!(unseen.status.code(), Some(1), "{}", text(&unseen.stdout));
 }
 
 #[test]
