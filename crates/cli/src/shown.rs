@@ -79,7 +79,7 @@ pub(crate) fn check(format: impl ValueEnum + Copy, output: Option<&Path>) -> Res
     let name = encoding.name();
     if !Encoding::BUILT {
         return Err(Failure::Input(format!(
-            "--format {name} is not in this build (accepted: the other formats; packages have it, and \
+            "--format {name} is not in this build (accepted: the other formats; the wheel has it, and \
              cargo build --features tables)"
         )));
     }

@@ -75,8 +75,8 @@ fn without_the_feature_one_line_says_so_before_any_work() {
             let output = tinygram(&words);
             assert_eq!(output.status.code(), Some(2), "{words:?}");
             let line = format!(
-                "tinygram: --format {format} is not in this build (accepted: the other formats; packages \
-                 have it, and cargo build --features tables)\n"
+                "tinygram: --format {format} is not in this build (accepted: the other formats; the wheel \
+                 has it, and cargo build --features tables)\n"
             );
             assert_eq!(told(&output), line);
         }
