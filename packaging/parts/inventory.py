@@ -6,7 +6,7 @@ from .common import PROJECT, run, tool
 
 def licences(release, _):
     """Writes the licences of everything that is linked into the programs, each text once."""
-    tool("cargo-about", package="cargo install cargo-about --locked")
+    tool("cargo-about", package="cargo install cargo-about --locked --features cli")
     to = release.to / "LICENCES-THIRD-PARTY.txt"
     run(["cargo", "about", "generate", "--fail", "--locked", "--features", FEATURES, "--manifest-path",
          PROJECT / "crates/cli/Cargo.toml", "--config",
