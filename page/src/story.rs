@@ -90,7 +90,7 @@ impl<'a> Scene<'a> {
             "happened": finding.evidence(),
             "rule": finding.mechanism(),
             "cost": finding.cost().to_string(),
-            "tier": finding.tier.to_string(),
+            "tier": finding.tier().to_string(),
             "bound": bound.map(ToString::to_string),
             "cure": finding.cure(),
             "checks": checks.collect::<Vec<_>>(),

@@ -84,7 +84,7 @@ const NO_THRESHOLDS: &[(&str, &str, &str)] = &[
     ("verdict/check.rs", "0.001", "digits that are shown"),
     ("verdict/check.rs", "0.1", "digits that are shown"),
     ("verdict/evidence.rs", "100", "percent"),
-    ("verdict/lookalikes.rs", "64", "memory"),
+    ("verdict/ruled_out.rs", "64", "memory"),
     ("verdict/story.rs", "16", "memory"),
     ("verdict/story.rs", "3", "quartiles"),
     ("verdict/story.rs", "4", "quartiles"),

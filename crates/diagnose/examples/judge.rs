@@ -56,7 +56,7 @@ fn print(path: &Path, report: &Report, all: bool) {
             .unwrap_or_default();
         println!(
             "{name}\t{}\t{}\t{}\t{}\t{:.2}\t{ends}\t{}",
-            finding.tier,
+            finding.tier(),
             finding.kind,
             finding.sender,
             frames.join(","),

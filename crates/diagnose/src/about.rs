@@ -38,10 +38,7 @@ impl About {
     pub(crate) fn new(frame: u64) -> Self {
         Self {
             frame,
-            ledger: RefCell::new(Ledger {
-                frame,
-                ..Ledger::default()
-            }),
+            ledger: RefCell::new(Ledger::of(frame)),
             connection: Cell::new(None),
             sight: RefCell::default(),
         }

@@ -13,7 +13,7 @@ use crate::parameters::Parameters;
 use crate::report::{ConnectionReport, Report, Summary};
 use crate::shard::{Placed, Shard};
 use crate::table;
-use crate::verdict::lookalikes::Lookalike;
+use crate::verdict::checks::data_connection;
 
 /// Takes frames in capture order and returns a report at the end.
 ///
@@ -168,11 +168,10 @@ impl Analyzer {
             if let Some((share, slot, _)) = place
                 && let Some(story) = &mut self.shards[*share].table.get(*slot).story
             {
-                let frame = finding.frames.last().map_or(0, |mark| mark.frame);
-                let (thought, cost_ns) = (Lookalike::ThinkTime, finding.cost_ns);
-                match finding.tier.accuses() {
-                    true => story.take_back(thought, frame, cost_ns),
-                    false => story.ruled_out.add(thought, frame, cost_ns),
+                let (by, frame) = (&data_connection::CHECK, finding.last_frame());
+                match finding.tier().accuses() {
+                    true => story.take_back(by, frame, finding.cost_ns),
+                    false => story.ruled_out.add(by, frame, finding.cost_ns),
                 }
             }
         }
@@ -203,8 +202,9 @@ impl Analyzer {
         }
         self.front.enter(&mut self.gathered.report.summary);
         self.gathered.report.summary.connections = self.gathered.connections();
-        let mut report = self.gathered.finish();
+        let (mut report, together) = self.gathered.finish();
         if let Some(about) = &self.about {
+            about.ledger.borrow_mut().follow(together);
             report.explanation = explain::lines(about, &report);
         }
         report

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use tinygram_stalls::thresholds::doubt;
-use tinygram_stalls::{Kind, Side, Tier};
+use tinygram_stalls::{Kind, Side};
 use tinygram_wire::decode::{Around, Segment};
 
 use crate::about::About;
@@ -13,12 +13,13 @@ use crate::flow::connection::{Connection, Witness};
 use crate::flow::ends::Ends;
 use crate::flow::mark::Mark;
 use crate::flow::seen::Seen;
-use crate::verdict::check::{Asked, Saw};
-use crate::verdict::checks::{cut_window, largest_flight, sender_holds};
+use crate::verdict::check::{Asked, Check, Saw};
+use crate::verdict::checks::{cut_window, first_time, follows_ack, last_flight};
 use crate::verdict::evidence::Evidence;
+use crate::verdict::examine;
 use crate::verdict::ledger::Ledger;
-use crate::verdict::lookalikes::{Lookalike, Tally};
-use crate::verdict::story::{Accused, Story, Suspect};
+use crate::verdict::ruled_out::Tally;
+use crate::verdict::story::{Story, Suspect};
 
 /// One connection while it lives: what is seen of it, and what becomes of that.
 #[derive(Clone, Debug)]
@@ -94,7 +95,11 @@ impl Conversation {
 
     /// Takes back what the rest of the connection refutes: a sender that turned out to hold nothing, and a small buffer
     /// behind which much more was in flight later.
-    pub(crate) fn take_back(&mut self, found: &mut Vec<Finding>) -> Vec<Finding> {
+    pub(crate) fn take_back(
+        &mut self,
+        found: &mut Vec<Finding>,
+        ledger: &mut Ledger,
+    ) -> Vec<Finding> {
         let Self { flow, story, .. } = self;
         let Some(story) = story else {
             return Vec::new();
@@ -110,25 +115,19 @@ impl Conversation {
                 1 - client
             };
             let half = &flow.halves[from];
-            let is_own = finding.connection == flow.id && finding.tier.accuses();
+            let is_own = finding.connection == flow.id && finding.tier().accuses();
             let hold = finding.hold().filter(|_| is_own)?;
-            match finding.kind {
-                Kind::SmallBuffer if largest_flight::is_exceeded(half, hold) => {
-                    Some(Lookalike::RoundTrip)
-                }
-                Kind::NagleRoundTrip if sender_holds::is_refuted(half) => {
-                    Some(Lookalike::NotHolding)
-                }
-                _ => None,
-            }
+            examine::in_the_end(half, finding.kind, hold)
         };
         let taken: Vec<_> = found
             .extract_if(.., |finding| refuted(finding).is_some())
             .collect();
         for finding in &taken {
-            let frame = finding.frames.last().map_or(0, |mark| mark.frame);
-            if let Some(lookalike) = refuted(finding) {
-                story.take_back(lookalike, frame, finding.cost_ns);
+            let frame = finding.last_frame();
+            if let Some(check) = refuted(finding) {
+                story.take_back(check, frame, finding.cost_ns);
+                ledger.note(frame, &finding.checks, None);
+                ledger.end(frame, Asked::failed(check, Saw::Nothing));
             }
         }
         taken
@@ -159,7 +158,7 @@ impl Conversation {
 
     fn possible(&self, from: usize, kind: Kind, suspect: &Suspect) -> Finding {
         let Suspect { hold, asked, .. } = suspect;
-        Finding::of_hold(&self.flow, from, kind, hold, Tier::Possible, asked.clone())
+        Finding::of_hold(&self.flow, from, kind, hold, asked.clone())
     }
 }
 
@@ -215,23 +214,43 @@ impl Teller<'_, '_> {
             about.saw(flow.id, &seen);
         }
         match seen {
-            Seen::Held(hold) => self.story().hold(from, hold),
-            Seen::Restarted(hold) => {
-                let (kind, tier) = (Kind::IdleRestart, Tier::Likely);
-                let checks = vec![Asked::failed(&cut_window::CHECK, Saw::Nothing)];
-                self.tell(Finding::of_hold(flow, from, kind, &hold, tier, checks));
+            Seen::Held(hold) => {
+                let ledger = self.telling.ledger();
+                self.story().hold(from, hold, ledger);
             }
-            Seen::Thought(mark, ns) => self.rule_out(Lookalike::ThinkTime, mark, ns),
-            Seen::Defied(mark, ns) => self.rule_out(Lookalike::NotHolding, mark, ns),
-            Seen::Lost(mark, ns) => self.story().lost(mark, ns),
+            Seen::Restarted(hold) => {
+                let checks = vec![Asked::failed(&cut_window::CHECK, Saw::Nothing)];
+                self.tell(Finding::of_hold(
+                    flow,
+                    from,
+                    Kind::IdleRestart,
+                    &hold,
+                    checks,
+                ));
+            }
+            Seen::Thought(mark, ns) => self.rule_out(&follows_ack::CHECK, mark, ns),
+            Seen::Defied(mark, ns) => self.rule_out(&last_flight::CHECK, mark, ns),
+            Seen::Lost(mark, ns) => {
+                self.story().lost(mark, ns);
+                self.end(mark.frame, &first_time::CHECK);
+            }
             Seen::Window(closed, mark) => self.story().window(from, closed, mark),
             Seen::Finished => self.finished(flow, from),
             Seen::Answered(_) | Seen::WentOn | Seen::Plain(..) => {}
         }
     }
 
-    fn rule_out(&mut self, kind: Lookalike, mark: Mark, ns: i64) {
-        self.story().ruled_out.add(kind, mark.frame, ns);
+    fn rule_out(&mut self, by: &'static Check, mark: Mark, ns: i64) {
+        self.story().ruled_out.add(by, mark.frame, ns);
+        self.end(mark.frame, by);
+    }
+
+    /// Takes down the check by which the matter of a frame ends, if somebody asks about it.
+    fn end(&self, frame: u64, by: &'static Check) {
+        if let Some(ledger) = self.telling.ledger() {
+            let asked = Asked::failed(by, Saw::Nothing);
+            ledger.borrow_mut().end(frame, asked);
+        }
     }
 
     /// Resolves the holds that `from`'s FIN ends. A reader that closes has all that it waited for. The holds of the
@@ -268,9 +287,8 @@ impl Teller<'_, '_> {
             ledger: self.telling.ledger(),
             ..evidence(flow, from)
         };
-        for Accused { suspect, tier } in self.story().resolve(from, &evidence) {
-            let Suspect { kind, hold, asked } = suspect;
-            self.tell(Finding::of_hold(flow, from, kind, &hold, tier, asked));
+        for Suspect { kind, hold, asked } in self.story().resolve(from, &evidence) {
+            self.tell(Finding::of_hold(flow, from, kind, &hold, asked));
         }
     }
 

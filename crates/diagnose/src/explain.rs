@@ -29,7 +29,7 @@ pub(crate) fn lines(about: &About, report: &Report) -> Vec<String> {
     let ended = |it: &&Finding| it.frames.last().is_some_and(|mark| mark.frame == frame);
     let finding = report.findings.iter().find(ended);
     let (sight, ledger) = (about.sight.borrow(), about.ledger.borrow());
-    let yes = match (finding.map(|it| it.tier), ledger.ruled_out) {
+    let yes = match (finding.map(Finding::tier), ledger.ended_by) {
         (Some(Tier::Certain | Tier::Likely), _) => "Yes",
         (Some(Tier::Possible), _) | (None, None) => "Perhaps",
         (None, Some(_)) => "It looks so",
@@ -38,18 +38,22 @@ pub(crate) fn lines(about: &About, report: &Report) -> Vec<String> {
     if let Sight::Held(hold) | Sight::Restarted(hold) = &*sight {
         told.extend(when(hold));
     }
-    let asked = finding.map_or(ledger.asked.as_slice(), |it| it.checks.as_slice());
+    let asked = finding.map_or(ledger.asked.as_slice(), |it| &it.checks);
     told.extend(answers(asked));
-    match (finding, ledger.ruled_out) {
+    match (finding, ledger.ended_by) {
         (Some(finding), _) => told.extend(verdict(finding)),
-        (None, Some(lookalike)) => told.push(format!(
-            "So it is no stall but {}: {}.",
-            lookalike.name(),
-            lookalike.reason()
-        )),
-        (None, None) if matches!(&*sight, Sight::Held(_)) => {
-            told.push("So nothing is said of it: other connections do not show it either.".into());
-        }
+        (None, Some(check)) => told.push(match check.effect {
+            Effect::Unsaid => format!("So nothing is said of it: {}.", check.failed),
+            _ => format!(
+                "So it is no stall but {}: {}.",
+                check.lookalike().name(),
+                check.lookalike().reason()
+            ),
+        }),
+        (None, None) if matches!(&*sight, Sight::Held(_)) => told.push(
+            "So nothing is said of it: its kind was not asked for, or more was found than is kept."
+                .into(),
+        ),
         (None, None) => {}
     }
     told.extend(part(frame, report));
@@ -131,10 +135,10 @@ fn verdict(finding: &Finding) -> Vec<String> {
     let mut told = vec![format!(
         "So it is {what} by the {}, {}: {}.",
         finding.sender,
-        finding.tier,
+        finding.tier(),
         finding.cost()
     )];
-    let more = match finding.tier {
+    let more = match finding.tier() {
         Tier::Certain => return told,
         Tier::Likely => "Likely and no more",
         Tier::Possible => "Possible and no more",
@@ -163,7 +167,7 @@ fn part(frame: u64, report: &Report) -> Option<String> {
             "It is {part} frame {} waited: {}, {}.",
             last.frame,
             finding.kind.title(),
-            finding.tier
+            finding.tier()
         ))
     })
 }

@@ -7,11 +7,12 @@ use crate::conversation::Conversation;
 use crate::elsewhere::{self, Elsewhere};
 use crate::findings::finding::{Facts, Finding};
 use crate::parameters::Parameters;
-use crate::pool::{Corroborated, Pools};
+use crate::pool::Pools;
 use crate::report::{ConnectionReport, Report, Summary};
 use crate::shard::Hears;
-use crate::verdict::check::{Asked, Saw};
-use crate::verdict::checks::data_connection;
+use crate::verdict::check::{Asked, Effect, Saw};
+use crate::verdict::checks::{clock, data_connection};
+use crate::verdict::ledger::Ledger;
 use tinygram_stalls::Kind;
 
 /// The report as it grows.
@@ -25,6 +26,8 @@ pub(crate) struct Gathered {
     listed_limit: usize,
     /// The kinds that are kept; all if empty.
     kinds: Vec<Kind>,
+    /// What connections together say of the frame that is asked about, if one is.
+    ledger: Ledger,
 }
 
 /// Gathers at once what a share says.
@@ -66,6 +69,7 @@ impl Gathered {
             finding_limit: parameters.finding_limit,
             listed_limit: parameters.listed_limit,
             kinds,
+            ledger: Ledger::of(parameters.explain.unwrap_or(0)),
         }
     }
 
@@ -102,14 +106,14 @@ impl Gathered {
         connection.flow.id = self.numbers[share][slot];
         let before = self.report.findings.len();
         self.finds(share, slot, found);
-        for finding in connection.take_back(&mut self.report.findings) {
+        for finding in connection.take_back(&mut self.report.findings, &mut self.ledger) {
             self.report.summary.take_back(&finding);
         }
         let before = before.min(self.report.findings.len());
         let found = connection.story.as_ref().is_some_and(|s| s.stalls > 0)
             || self.report.findings.len() > before
             || (0..2).any(|from| connection.suspects(from).next().is_some());
-        self.pools.add(&connection);
+        self.pools.add(&connection, &mut self.ledger);
         self.report.summary.sight.add(&connection);
         let listed = self.report.connections.len();
         let room = match found {
@@ -136,8 +140,8 @@ impl Gathered {
     }
 
     /// Judges what connections show together, once all have left, and returns the report. Its summary must be
-    /// complete.
-    pub(crate) fn finish(mut self) -> Report {
+    /// complete. Returns what was said of the frame that is asked about, too.
+    pub(crate) fn finish(mut self) -> (Report, Ledger) {
         self.report.connections.sort_unstable_by_key(|c| c.id);
         if self.report.summary.has_clock() {
             self.judge_suspects();
@@ -147,7 +151,7 @@ impl Gathered {
         } else {
             self.forget_times();
         }
-        self.report
+        (self.report, self.ledger)
     }
 
     /// Takes back what another connection of the same two hosts explains. `live` are the connections that have not
@@ -174,7 +178,13 @@ impl Gathered {
             explained
         };
         let mut taken: Vec<_> = findings.extract_if(.., explained).collect();
-        taken.iter().for_each(|finding| summary.forget(finding));
+        for finding in &taken {
+            summary.forget(finding);
+            let frame = finding.last_frame();
+            self.ledger.note(frame, &finding.checks, None);
+            let busy = Asked::failed(&data_connection::CHECK, Saw::Nothing);
+            self.ledger.end(frame, busy);
+        }
         taken.retain(|finding| {
             let left = connections
                 .iter_mut()
@@ -188,7 +198,12 @@ impl Gathered {
 
     /// Accuses nobody by times that no clock has told.
     fn forget_times(&mut self) {
-        self.report.findings.clear();
+        for finding in self.report.findings.drain(..) {
+            let frame = finding.last_frame();
+            self.ledger.note(frame, &finding.checks, None);
+            self.ledger
+                .end(frame, Asked::failed(&clock::CHECK, Saw::Nothing));
+        }
         self.report.summary.forget_times();
         for connection in &mut self.report.connections {
             connection.forget_times();
@@ -223,12 +238,13 @@ impl Gathered {
             ..
         } = &mut self.report;
         let wanted = |kind| self.kinds.is_empty() || self.kinds.contains(&kind);
-        for (suspect, fit) in std::mem::take(&mut self.pools).judge() {
+        for (suspect, by) in std::mem::take(&mut self.pools).judge() {
             let row = connections.binary_search_by_key(&suspect.connection, |c| c.id);
             if let Ok(at) = row {
-                connections[at].note_suspect(&suspect, fit);
+                connections[at].note_suspect(&suspect, by);
             }
-            let stays = matches!(fit, Corroborated::Beyond | Corroborated::Neither);
+            self.ledger.note(suspect.last_frame(), &suspect.checks, by);
+            let stays = by.is_none_or(|check| !matches!(check.effect, Effect::RulesOut(_)));
             if wanted(suspect.kind) && stays {
                 findings.push(suspect);
             }

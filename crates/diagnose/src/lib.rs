@@ -49,5 +49,7 @@ pub use tinygram_stalls::{
     recipes,
 };
 pub use verdict::check::{Asked, Check, Effect, Saw};
+pub use verdict::checked::Checked;
 pub use verdict::examine::checks;
-pub use verdict::lookalikes::{Event, Lookalike, RuledOut, Tally};
+pub use verdict::lookalikes::Lookalike;
+pub use verdict::ruled_out::{Event, RuledOut, Tally};

@@ -5,16 +5,19 @@
 //! show together.
 
 use std::collections::BTreeMap;
-use tinygram_stalls::thresholds::{AS_LIKELY, CERTAIN, doubt};
+use tinygram_stalls::thresholds::{CERTAIN, doubt};
 
 use tinygram_wire::endpoint::Endpoint;
 
 use crate::conversation::Conversation;
 use crate::findings::finding::Finding;
 use crate::flow::odds::Odds;
-use crate::verdict::check::{Asked, Saw};
-use crate::verdict::checks::{certainty, corroborated, same_habit, upon_release};
-use tinygram_stalls::{Kind, Side, Tier};
+use crate::verdict::check::{Answer, Asked, Check, Saw};
+use crate::verdict::checked::Checked;
+use crate::verdict::checks::pool_fit::{self, Pooled};
+use crate::verdict::checks::{certainty, corroborated, room, same_habit};
+use crate::verdict::ledger::Ledger;
+use tinygram_stalls::{Kind, Side};
 
 /// Suspects by the program that sent them.
 #[derive(Default)]
@@ -33,19 +36,6 @@ struct Sender {
     prompt: bool,
 }
 
-/// What the pooled occasions of one program show about a suspect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Corroborated {
-    /// An accident is excluded.
-    Beyond,
-    /// It stays possible.
-    Neither,
-    /// An accident explains it as well.
-    Against,
-    /// It left later than a kernel lets go, and its program is not known to follow ACKs.
-    Late,
-}
-
 #[derive(Default)]
 struct Pool {
     odds: Odds,
@@ -55,7 +45,7 @@ struct Pool {
 
 impl Pools {
     /// Adds what a connection that is removed has shown.
-    pub(crate) fn add(&mut self, conversation: &Conversation) {
+    pub(crate) fn add(&mut self, conversation: &Conversation, ledger: &mut Ledger) {
         let connection = &conversation.flow;
         let client = connection.client();
         for (from, prompt) in [(0, false), (1, false), (0, true), (1, true)] {
@@ -73,70 +63,78 @@ impl Pools {
             };
             let of_these = |f: &Finding| (f.kind == Kind::NagleRoundTrip) == prompt;
             let mut suspects = conversation.suspects(from).filter(of_these).peekable();
+            let no_room = |suspect: Finding| {
+                let frame = suspect.last_frame();
+                ledger.note(frame, &suspect.checks, None);
+                ledger.end(frame, Asked::failed(&room::CHECK, Saw::Nothing));
+            };
             // All occasions count for or against, but only a suspect starts a pool.
             let known = self.pools.contains_key(&sender);
             if !known && (suspects.peek().is_none() || self.pools.len() >= POOLS) {
+                suspects.for_each(no_room);
                 continue;
             }
             let pool = self.pools.entry(sender).or_default();
             pool.odds.join(odds);
             pool.blur_ns = pool.blur_ns.max(connection.halves[1 - from].blur_ns());
             let room = SUSPECTS.saturating_sub(pool.suspects.len());
-            pool.suspects.extend(suspects.take(room));
+            pool.suspects.extend(suspects.by_ref().take(room));
+            suspects.for_each(no_room);
         }
     }
 
-    /// Returns the suspects, each with what its pool shows about it.
-    pub(crate) fn judge(self) -> impl Iterator<Item = (Finding, Corroborated)> {
+    /// Returns the suspects, each with the check that its pool does not pass; `None` where that puts it beyond doubt.
+    pub(crate) fn judge(self) -> impl Iterator<Item = (Finding, Option<&'static Check>)> {
         self.pools.into_iter().flat_map(|(sender, pool)| {
-            let doubt = doubt(sender.prompt);
-            let accident = pool.odds.accident(pool.blur_ns);
-            let tier = match accident < CERTAIN {
-                true => Tier::Certain,
-                false => Tier::Likely,
-            };
-            pool.suspects.into_iter().map(move |mut suspect| {
-                let vouched = suspect.vouched_by(&pool.odds, pool.blur_ns);
-                let once = suspect.kind == Kind::SmallBuffer;
-                let is_late = suspect.is_late();
-                let follows = !is_late || pool.odds.follows_acks();
-                let fit = match (accident < doubt, vouched) {
-                    _ if !follows => Corroborated::Late,
-                    (true, true) => Corroborated::Beyond,
-                    // Where the habit is sharp, a loose fit had another reason.
-                    (true, false) => Corroborated::Against,
-                    // A single wait of a full segment may have any cause; a buffer's size shows
-                    // again and again.
-                    (false, _) if once => Corroborated::Against,
-                    (false, _) if accident < AS_LIKELY || suspect.is_within(pool.blur_ns) => {
-                        Corroborated::Neither
-                    }
-                    (false, _) => Corroborated::Against,
+            let Pool {
+                odds,
+                blur_ns,
+                suspects,
+            } = pool;
+            let (accident, doubt) = (odds.accident(blur_ns), doubt(sender.prompt));
+            suspects.into_iter().map(move |mut suspect| {
+                let pooled = Pooled {
+                    accident,
+                    doubt,
+                    vouched: suspect.vouched_by(&odds, blur_ns),
+                    is_sharp: suspect.is_within(blur_ns),
+                    // A single wait of a full segment may have any cause.
+                    recurs: suspect.kind == Kind::SmallBuffer,
                 };
-                if is_late && follows {
-                    let late = |one: &Asked| one.check.name == upon_release::CHECK.name;
-                    suspect.checks.retain(|one| !late(one));
-                    suspect
-                        .checks
-                        .push(Asked::passed(&same_habit::CHECK, Saw::Nothing));
-                }
-                let saw = Saw::chance(accident, doubt);
-                suspect.checks.push(match fit {
-                    Corroborated::Beyond => Asked::passed(&corroborated::CHECK, saw),
-                    _ => Asked::failed(&corroborated::CHECK, saw),
-                });
-                if fit == Corroborated::Beyond {
-                    suspect.tier = tier;
-                    let saw = Saw::chance(accident, CERTAIN);
-                    suspect.checks.push(match tier {
-                        Tier::Certain => Asked::passed(&certainty::CHECK, saw),
-                        _ => Asked::failed(&certainty::CHECK, saw),
-                    });
-                }
-                (suspect, fit)
+                let by = ask(&pooled, &odds, &mut suspect.checks);
+                (suspect, by)
             })
         })
     }
+}
+
+/// Asks what a program's connections show together of a suspect; notes the answers. Returns the first check that is not
+/// passed and bounds the suspect for good.
+fn ask(pooled: &Pooled, odds: &Odds, checks: &mut Checked) -> Option<&'static Check> {
+    if checks.is_late() {
+        if !odds.follows_acks() {
+            checks.push(Asked::failed(&same_habit::CHECK, Saw::Nothing));
+            return Some(&same_habit::CHECK);
+        }
+        checks.forgive_lateness();
+        checks.push(Asked::passed(&same_habit::CHECK, Saw::Nothing));
+    }
+    if let Answer::Failed(saw) = pool_fit::ask(pooled) {
+        checks.push(Asked::failed(&pool_fit::CHECK, saw));
+        return Some(&pool_fit::CHECK);
+    }
+    let saw = Saw::chance(pooled.accident, pooled.doubt);
+    if !pooled.is_beyond() {
+        checks.push(Asked::failed(&corroborated::CHECK, saw));
+        return Some(&corroborated::CHECK);
+    }
+    checks.push(Asked::passed(&corroborated::CHECK, saw));
+    let saw = Saw::chance(pooled.accident, CERTAIN);
+    checks.push(match pooled.accident < CERTAIN {
+        true => Asked::passed(&certainty::CHECK, saw),
+        false => Asked::failed(&certainty::CHECK, saw),
+    });
+    None
 }
 
 /// The most pools, and the most suspects in one, so that memory stays bounded.

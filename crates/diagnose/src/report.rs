@@ -8,9 +8,10 @@ use crate::conversation::Conversation;
 use crate::findings::finding::Finding;
 use crate::flow::connection::Connection;
 use crate::flow::half::Half;
-use crate::pool::Corroborated;
 use crate::sight::{Sight, Stamps};
-use crate::verdict::lookalikes::{Lookalike, RuledOut};
+use crate::verdict::check::Check;
+use crate::verdict::checks::data_connection;
+use crate::verdict::ruled_out::RuledOut;
 use tinygram_stalls::{Cost, Kind, Obstacle, Obstacles, Side, Tier, Verdict};
 
 /// Everything found.
@@ -197,27 +198,22 @@ impl ConnectionReport {
 
     /// Takes back a stall of this connection: its program produced the data later.
     pub(crate) fn take_back(&mut self, finding: &Finding) {
-        if finding.tier.accuses() {
+        if finding.tier().accuses() {
             self.stalls -= 1;
             self.cost_ns -= finding.cost_ns;
         }
-        let frame = finding.frames.last().map_or(0, |mark| mark.frame);
-        self.ruled_out
-            .add(Lookalike::ThinkTime, frame, finding.cost_ns);
+        let (by, frame) = (&data_connection::CHECK, finding.last_frame());
+        self.ruled_out.add(by, frame, finding.cost_ns);
     }
 
     /// Notes what became of a suspect of this connection that was judged together with those of others.
-    pub(crate) fn note_suspect(&mut self, suspect: &Finding, fit: Corroborated) {
-        if fit == Corroborated::Beyond {
+    pub(crate) fn note_suspect(&mut self, suspect: &Finding, by: Option<&'static Check>) {
+        if let Some(check) = by {
+            let frame = suspect.last_frame();
+            self.ruled_out.add(check, frame, suspect.cost_ns);
+        } else {
             self.stalls += 1;
             self.cost_ns += suspect.cost_ns;
-        } else {
-            let frame = suspect.frames.last().map_or(0, |m| m.frame);
-            let lookalike = match fit {
-                Corroborated::Late => Lookalike::ThinkTime,
-                _ => Lookalike::Uncorroborated,
-            };
-            self.ruled_out.add(lookalike, frame, suspect.cost_ns);
         }
     }
 
@@ -378,7 +374,7 @@ impl Summary {
     }
 
     pub(crate) fn count(&mut self, finding: &Finding) {
-        match (finding.kind, finding.tier) {
+        match (finding.kind, finding.tier()) {
             // Twice the packets is a remark.
             (Kind::TinygramFlood, tier) => self.floods += u64::from(tier.accuses()),
             (_, Tier::Possible) => {
@@ -400,7 +396,7 @@ impl Summary {
 
     /// Takes back a stall that was counted, whatever its tier.
     pub(crate) fn forget(&mut self, finding: &Finding) {
-        match finding.tier.accuses() {
+        match finding.tier().accuses() {
             true => self.take_back(finding),
             false => {
                 self.possible -= 1;

@@ -92,7 +92,7 @@ fn score(truth: &Truth, report: &Report, log: &mut String) -> Score {
     for finding in report
         .findings
         .iter()
-        .filter(|f| f.kind.is_stall() && f.tier.accuses())
+        .filter(|f| f.kind.is_stall() && f.tier().accuses())
     {
         score.found += 1;
         let Some(at) = open.iter().position(|s| s.is(report, finding)) else {

@@ -116,7 +116,7 @@ fn finding(of: &Finding) -> String {
     let frames: Vec<_> = of.frames.iter().map(|mark| mark.frame).collect();
     let mut text = format!(
         "\n{} {} by the {} ({} to blame) in connection {}, frames {frames:?}, {}, {:?}\n",
-        of.tier,
+        of.tier(),
         of.kind,
         of.sender,
         of.blame,

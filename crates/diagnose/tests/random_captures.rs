@@ -33,7 +33,7 @@ fn claims(report: &Report) -> Vec<Claim> {
             let frames: Vec<_> = f.frames.iter().map(|m| m.frame).collect();
             Claim {
                 kind: f.kind.to_string(),
-                tier: f.tier.to_string(),
+                tier: f.tier().to_string(),
                 frame: frames.last().copied().unwrap_or(0),
                 cost_ns: f.cost_ns,
                 write_once: f
@@ -146,7 +146,7 @@ fn what_is_found_in_random_captures_is_true() {
 
 /// A report contradicts itself nowhere.
 fn agrees(report: &Report, frames: usize) -> Result<(), String> {
-    let accusing = || report.findings.iter().filter(|f| f.tier.accuses());
+    let accusing = || report.findings.iter().filter(|f| f.tier().accuses());
     let stalls = accusing().filter(|f| f.kind.is_stall()).count() as u64;
     let cost_ns: i64 = accusing().map(|f| f.cost_ns).sum();
     let summary = &report.summary;
@@ -170,13 +170,13 @@ fn agrees(report: &Report, frames: usize) -> Result<(), String> {
         if finding.checks.is_empty() && !is_tiny {
             return Err(format!("{numbers:?}: nothing was asked"));
         }
-        if finding.bounded_by().is_none() != (finding.tier == Tier::Certain) {
+        if finding.bounded_by().is_none() != (finding.tier() == Tier::Certain) {
             let asked = &finding.checks;
-            return Err(format!("{numbers:?}: {} by {asked:?}", finding.tier));
+            return Err(format!("{numbers:?}: {} by {asked:?}", finding.tier()));
         }
         // Nobody is accused of holding what the same report says is not held.
         let policy = c.directions[usize::from(finding.sender == Side::Server)].policy;
-        if finding.tier.accuses() && by_a_rule(finding.kind) && policy == "nodelay" {
+        if finding.tier().accuses() && by_a_rule(finding.kind) && policy == "nodelay" {
             return Err(format!("{numbers:?}: {} by {policy}", finding.kind));
         }
         let last = numbers.last().copied();

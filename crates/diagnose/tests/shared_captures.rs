@@ -21,7 +21,7 @@ fn stalls(report: &Report) -> Vec<&Finding> {
     report
         .findings
         .iter()
-        .filter(|f| f.kind.is_stall() && f.tier.accuses())
+        .filter(|f| f.kind.is_stall() && f.tier().accuses())
         .collect()
 }
 

@@ -68,7 +68,7 @@ pub fn write(out: &mut String, finding: &Finding) {
         let _ = writeln!(out, "    {}", line(asked));
     }
     if let Some(bound) = finding.bounded_by() {
-        let tier = finding.tier;
+        let tier = finding.tier();
         let _ = writeln!(out, "    So {tier} and no more, because {bound}.");
     }
 }

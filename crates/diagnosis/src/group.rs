@@ -30,7 +30,12 @@ pub fn groups(results: &Diagnosis) -> Vec<Group<'_>> {
     let mut all = Vec::new();
     for capture in &results.captures {
         let mut found: BTreeMap<(IpAddr, IpAddr, u16, Side, Kind), Vec<&Finding>> = BTreeMap::new();
-        for finding in capture.report.findings.iter().filter(|f| f.tier.accuses()) {
+        for finding in capture
+            .report
+            .findings
+            .iter()
+            .filter(|f| f.tier().accuses())
+        {
             let Some(c) = capture.connection(finding.connection) else {
                 continue;
             };

@@ -372,7 +372,7 @@ fn finding<'a>(capture: &'a Capture, f: &Finding) -> FindingRow<'a> {
         end: f.frames.last().map_or(f.start_ns, |m| m.time_ns) as f64 / 1e9,
         cost_ms: ms(f.cost_ns),
         blame: f.blame.to_string(),
-        confidence: f.tier.to_string(),
+        confidence: f.tier().to_string(),
         evidence: f.evidence(),
         advice: advice.to_string(),
         steps: advice

@@ -58,7 +58,7 @@ fn findings(capture: &Capture, rows: &mut Rows) {
                     ("end", Value::time_ns(end_ns)),
                     ("cost_ms", Value::ms(finding.cost_ns)),
                     ("segments_saved", saved.into()),
-                    ("confidence", finding.tier.name().into()),
+                    ("confidence", finding.tier().name().into()),
                     ("pieces", pieces(finding).into()),
                     ("protocol", finding.protocol.map(Protocol::name).into()),
                     ("frames", frames.into()),

@@ -52,7 +52,7 @@ pub fn by_service(results: &Diagnosis) -> Vec<Total> {
 /// Returns the totals by host: what must be changed there.
 pub fn by_host(results: &Diagnosis) -> Vec<Total> {
     let mut totals: BTreeMap<IpAddr, (Total, Vec<u32>)> = BTreeMap::new();
-    for (capture, finding) in results.findings().filter(|(_, f)| f.tier.accuses()) {
+    for (capture, finding) in results.findings().filter(|(_, f)| f.tier().accuses()) {
         let Some(c) = capture.connection(finding.connection) else {
             continue;
         };

@@ -58,7 +58,7 @@ fn packets_say_what_diagnose_says_of_their_capture() {
     let report = analyzer.finish();
     let counted = |wanted: fn(Tier) -> bool| {
         let findings = report.findings.iter();
-        findings.filter(|f| wanted(f.tier)).count()
+        findings.filter(|f| wanted(f.tier())).count()
     };
     assert_eq!(ours.len(), counted(|_| true), "{:#?}", report.findings);
     let sure = |tier| tier > Tier::Possible;

@@ -41,7 +41,7 @@ pub fn read<S: std::io::Read + 'static>(
     let held: BTreeSet<u64> = report
         .findings
         .iter()
-        .filter(|finding| finding.kind.is_stall() && finding.tier != Tier::Possible)
+        .filter(|finding| finding.kind.is_stall() && finding.tier() != Tier::Possible)
         .filter_map(|finding| finding.frames.last())
         .map(|held| held.frame)
         .collect();

@@ -11,8 +11,8 @@ use crate::flow::connection::Connection;
 use crate::flow::hold::Hold;
 use crate::flow::mark::Mark;
 use crate::flow::odds::Odds;
-use crate::verdict::check::{Asked, Effect};
-use crate::verdict::checks::upon_release;
+use crate::verdict::check::Asked;
+use crate::verdict::checked::Checked;
 use crate::verdict::kinds::{slow_start_delayed_ack, small_buffer};
 
 /// One stall, or one flood.
@@ -32,8 +32,6 @@ pub struct Finding {
     pub start_ns: i64,
     /// The cost in nanoseconds; 0 for a flood.
     pub cost_ns: i64,
-    /// How sure the finding is.
-    pub tier: Tier,
     /// What the two segments were to the application.
     pub pieces: Pieces,
     /// The protocol of the two programs, if known.
@@ -42,8 +40,8 @@ pub struct Finding {
     pub facts: Facts,
     /// Whether both ends are on one host, by their addresses.
     pub loopback: bool,
-    /// The checks that were asked, in their order, and what each saw.
-    pub checks: Vec<Asked>,
+    /// The checks that were asked, in their order, and what each saw. They say how sure the finding is.
+    pub checks: Checked,
 }
 
 /// The measurements for a finding.
@@ -61,10 +59,8 @@ impl Finding {
         from: usize,
         kind: Kind,
         hold: &Hold,
-        tier: Tier,
-        mut checks: Vec<Asked>,
+        checks: Vec<Asked>,
     ) -> Self {
-        checks.shrink_to_fit();
         let sender = connection.side(from);
         let rtt_ns = connection.rtt_ns().unwrap_or(0);
         let path = &connection.halves[from].path;
@@ -88,7 +84,6 @@ impl Finding {
             frames: frames.into_iter().flatten().collect(),
             start_ns: hold.trigger.time_ns,
             cost_ns: cost_ns(kind, hold, rtt_ns, carried_ns),
-            tier,
             pieces: hold.pieces,
             protocol: connection.protocol(),
             facts: Facts::Hold(Hold {
@@ -96,7 +91,7 @@ impl Finding {
                 ..hold.clone()
             }),
             loopback: connection.is_loopback(),
-            checks,
+            checks: Checked::new(checks),
         }
     }
 
@@ -118,23 +113,18 @@ impl Finding {
     /// Returns the check that keeps the finding from being certain; `None` if it is.
     #[must_use]
     pub fn bounded_by(&self) -> Option<&Asked> {
-        let failed = |effect| {
-            let mut failed = self.checks.iter().filter(|one| !one.passed);
-            failed.find(|one| one.check.effect == effect)
-        };
-        match self.tier {
-            Tier::Certain => None,
-            Tier::Likely => failed(Effect::AtMostLikely),
-            Tier::Possible => {
-                failed(Effect::AtMostPossible).or_else(|| failed(Effect::PossibleAlone))
-            }
-        }
+        self.checks.bounded_by()
     }
 
-    /// Returns whether it left later than a kernel lets go.
-    pub(crate) fn is_late(&self) -> bool {
-        let late = |one: &Asked| !one.passed && one.check.name == upon_release::CHECK.name;
-        self.checks.iter().any(late)
+    /// Returns how sure the finding is: certain, unless a check bounds it.
+    #[must_use]
+    pub fn tier(&self) -> Tier {
+        self.checks.tier()
+    }
+
+    /// Returns the number of its last frame: the held segment's of a stall.
+    pub(crate) fn last_frame(&self) -> u64 {
+        self.frames.last().map_or(0, |mark| mark.frame)
     }
 
     /// Returns the cure in a few words, for the first sentence.

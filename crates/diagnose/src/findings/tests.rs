@@ -9,9 +9,10 @@ use crate::flow::hold::Behind;
 use crate::flow::hold::Hold;
 use crate::flow::mark::Mark;
 use crate::flow::restart as idle_restart;
+use crate::verdict::checked::Checked;
 use crate::verdict::kinds::{classify, slow_start_delayed_ack};
 use tinygram_stalls::Timeout;
-use tinygram_stalls::{Kind, Pieces, Protocol, Side, Tier};
+use tinygram_stalls::{Kind, Pieces, Protocol, Side};
 use tinygram_wire::decode::Head;
 
 const MSS: u32 = 1000;
@@ -216,12 +217,11 @@ fn finding(kind: Kind, protocol: Option<Protocol>, hold: Hold) -> Finding {
         frames: Vec::new(),
         start_ns: 0,
         cost_ns: 0,
-        tier: Tier::Certain,
         pieces: hold.pieces,
         protocol,
         facts: Facts::Hold(hold),
         loopback: false,
-        checks: Vec::new(),
+        checks: Checked::default(),
     }
 }
 

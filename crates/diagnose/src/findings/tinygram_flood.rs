@@ -5,13 +5,14 @@ use super::finding::{Facts, Finding};
 use crate::flow::connection::Connection;
 use crate::flow::mark::Mark;
 use crate::verdict::check::{Asked, Saw};
+use crate::verdict::checked::Checked;
 use crate::verdict::checks::{flood_factor, flood_overhead, flood_rate, flood_share};
 use tinygram_stalls::flood::{Counts, Flood};
 use tinygram_stalls::thresholds::{
     FLOOD_LEAST_FACTOR, FLOOD_LEAST_OVERHEAD_PERCENT, FLOOD_LEAST_PER_RUN, FLOOD_LEAST_PER_SECOND,
     FLOOD_LEAST_SHARE, IPV6_EXTRA_BYTES, TIMESTAMP_BYTES,
 };
-use tinygram_stalls::{Kind, Pieces, Tier};
+use tinygram_stalls::{Kind, Pieces};
 
 /// Returns the flood of a connection that has ended: a flood is a habit, not an event.
 pub(crate) fn find(connection: &Connection, from: usize, mss: u32) -> Option<Finding> {
@@ -45,15 +46,11 @@ pub(crate) fn find(connection: &Connection, from: usize, mss: u32) -> Option<Fin
         frames: vec![connection.first, last],
         start_ns: connection.first.time_ns,
         cost_ns: 0,
-        tier: match flood.accuses() {
-            true => Tier::Certain,
-            false => Tier::Possible,
-        },
         pieces: Pieces::OneMessage,
         protocol: connection.protocol(),
         facts: Facts::Flood(flood),
         loopback: connection.is_loopback(),
-        checks: checks(&flood),
+        checks: Checked::new(checks(&flood)),
     })
 }
 

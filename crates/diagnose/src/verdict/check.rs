@@ -24,6 +24,17 @@ pub struct Check {
     pub origin: Origin,
 }
 
+impl Check {
+    /// Returns what a hold that does not pass counts as. What is bounded and not ruled out is uncorroborated.
+    #[must_use]
+    pub const fn lookalike(&self) -> Lookalike {
+        match self.effect {
+            Effect::RulesOut(lookalike) => lookalike,
+            _ => Lookalike::Uncorroborated,
+        }
+    }
+}
+
 /// What becomes of a hold that does not pass a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -38,6 +49,8 @@ pub enum Effect {
     AtMostLikely,
     /// It is no flood.
     NoFlood,
+    /// Nothing is said of it.
+    Unsaid,
 }
 
 impl Effect {
@@ -50,6 +63,7 @@ impl Effect {
             Self::PossibleAlone => "possible-alone",
             Self::AtMostLikely => "at-most-likely",
             Self::NoFlood => "no-flood",
+            Self::Unsaid => "unsaid",
         }
     }
 }

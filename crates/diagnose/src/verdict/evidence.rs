@@ -8,10 +8,9 @@ use tinygram_stalls::thresholds::{
     OWN_TIMER_ACKS, PROMPT_IN, SAME_TIMER_IN, USUAL_ANSWER_PERCENT, is_on_timer,
 };
 
-use super::check::Asked;
+use super::check::{Asked, Check};
 use super::kinds;
 use super::ledger::Ledger;
-use super::lookalikes::Lookalike;
 use crate::flow::half::Half;
 use crate::flow::hold::Hold;
 
@@ -105,9 +104,10 @@ impl<'a> Evidence<'a> {
     }
 
     /// Takes down what was said of a hold, if somebody asks about it.
-    pub(crate) fn note(&self, hold: &Hold, asked: &[Asked], ruled_out: Option<Lookalike>) {
+    pub(crate) fn note(&self, hold: &Hold, asked: &[Asked], ended_by: Option<&'static Check>) {
         if let Some(ledger) = self.ledger {
-            ledger.borrow_mut().note(hold, asked, ruled_out);
+            let frame = hold.held.frame;
+            ledger.borrow_mut().note(frame, asked, ended_by);
         }
     }
 

@@ -2,14 +2,17 @@
 
 use super::check::{Answer, Asked, Check, Effect};
 use super::checks::{
-    at_once, awaited_blocks, certainty, chance, corked, corroborated, cut_window, data_connection,
-    delayed_ack, flood_factor, flood_overhead, flood_rate, flood_share, habit, known_kind,
-    largest_flight, link_speed, loss, open_window, own_clock, own_period, own_stamp, own_turn,
-    path_measured, prompt_acks, punctual, relay, round_trip, same_flights, same_habit,
-    sender_holds, short, shorter_path, stream, tickets, timer_length, upon_release, urgent,
+    at_once, awaited_blocks, certainty, chance, clock, corked, corroborated, cut_window,
+    data_connection, delayed_ack, first_time, flood_factor, flood_overhead, flood_rate,
+    flood_share, follows_ack, habit, known_kind, largest_flight, last_flight, link_speed, loss,
+    many_holds, open_window, own_clock, own_period, own_stamp, own_turn, path_measured, pool_fit,
+    prompt_acks, punctual, relay, room, round_trip, same_flights, same_habit, sender_holds, short,
+    shorter_path, stream, tickets, timer_length, upon_release, urgent, went_on,
 };
 use super::evidence::Question;
-use super::lookalikes::Lookalike;
+use crate::flow::half::Half;
+use crate::flow::hold::Hold;
+use tinygram_stalls::Kind;
 
 /// A check with its question.
 struct Rule {
@@ -78,6 +81,14 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
         &same_habit::CHECK,
         &cut_window::CHECK,
         &data_connection::CHECK,
+        &went_on::CHECK,
+        &many_holds::CHECK,
+        &follows_ack::CHECK,
+        &last_flight::CHECK,
+        &first_time::CHECK,
+        &pool_fit::CHECK,
+        &room::CHECK,
+        &clock::CHECK,
         &flood_share::CHECK,
         &flood_rate::CHECK,
         &flood_overhead::CHECK,
@@ -91,7 +102,8 @@ pub(crate) enum Ruling {
     Accused,
     /// It fits, and something that would have to be known is not.
     Suspected,
-    RuledOut(Lookalike),
+    /// This check rules it out.
+    RuledOut(&'static Check),
 }
 
 /// Asks what is asked of every hold; notes the answers.
@@ -102,7 +114,7 @@ pub(crate) fn of_a_hold(question: &Question<'_>, asked: &mut Vec<Asked>) -> Ruli
 /// Asks what is asked of every hold, and what is asked once its turn has passed; notes the answers.
 pub(crate) fn of_a_turn(question: &Question<'_>, asked: &mut Vec<Asked>) -> Ruling {
     match ask(OF_A_HOLD, question, asked) {
-        Ruling::RuledOut(lookalike) => Ruling::RuledOut(lookalike),
+        Ruling::RuledOut(check) => Ruling::RuledOut(check),
         ruling => match (ruling, ask(OF_A_TURN, question, asked)) {
             (Ruling::Suspected, Ruling::Accused) => Ruling::Suspected,
             (_, ruling) => ruling,
@@ -124,10 +136,10 @@ pub(crate) fn finally(question: &Question<'_>, asked: &mut Vec<Asked>) -> Ruling
     let failed = |wanted: fn(&Effect) -> bool| {
         let open = |one: &&Asked| OPEN.iter().any(|rule| std::ptr::eq(rule.check, one.check));
         let failed = asked.iter().filter(|one| !one.passed).filter(open);
-        failed.map(|one| one.check.effect).find(wanted)
+        failed.map(|one| one.check).find(|it| wanted(&it.effect))
     };
     match failed(|effect| matches!(effect, Effect::RulesOut(_))) {
-        Some(Effect::RulesOut(lookalike)) => Ruling::RuledOut(lookalike),
+        Some(check) => Ruling::RuledOut(check),
         _ if failed(|effect| *effect == Effect::AtMostPossible).is_some() => Ruling::Suspected,
         _ => Ruling::Accused,
     }
@@ -138,6 +150,18 @@ pub(crate) fn is_certain(question: &Question<'_>, asked: &mut Vec<Asked>) -> boo
     ask(OF_AN_ACCUSATION, question, asked) == Ruling::Accused
 }
 
+/// Asks of what was accused what the whole connection alone tells. Returns the check that takes it back: a sender that
+/// turned out to hold nothing, or a small buffer behind which much more was in flight later.
+pub(crate) fn in_the_end(half: &Half, kind: Kind, hold: &Hold) -> Option<&'static Check> {
+    match kind {
+        Kind::SmallBuffer if largest_flight::is_exceeded(half, hold) => {
+            Some(&largest_flight::CHECK)
+        }
+        Kind::NagleRoundTrip if sender_holds::is_refuted(half) => Some(&sender_holds::CHECK),
+        _ => None,
+    }
+}
+
 /// Asks the rules in their order. Stops at the first that rules the hold out.
 fn ask(rules: &[Rule], question: &Question<'_>, asked: &mut Vec<Asked>) -> Ruling {
     let mut ruling = Ruling::Accused;
@@ -145,9 +169,7 @@ fn ask(rules: &[Rule], question: &Question<'_>, asked: &mut Vec<Asked>) -> Rulin
         let answer = (rule.ask)(question);
         note(rule.check, answer, asked);
         match (answer, rule.check.effect) {
-            (Answer::Failed(_), Effect::RulesOut(lookalike)) => {
-                return Ruling::RuledOut(lookalike);
-            }
+            (Answer::Failed(_), Effect::RulesOut(_)) => return Ruling::RuledOut(rule.check),
             (Answer::Failed(_), _) => ruling = Ruling::Suspected,
             _ => {}
         }
@@ -166,5 +188,32 @@ fn note(check: &'static Check, answer: Answer, asked: &mut Vec<Asked>) {
     match asked.iter_mut().find(|one| std::ptr::eq(one.check, check)) {
         Some(one) => *one = answered,
         None => asked.push(answered),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// There every failure but one that rules out means possible, and an accusation is asked about last.
+    #[test]
+    fn each_list_has_the_effects_that_it_can_carry_out() {
+        let is_final = |effect| matches!(effect, Effect::RulesOut(_) | Effect::AtMostPossible);
+        for rule in OF_A_HOLD.iter().chain(OF_A_TURN) {
+            assert!(is_final(rule.check.effect), "{}", rule.check.name);
+        }
+        for rule in OPEN {
+            let effect = rule.check.effect;
+            let open = is_final(effect) || effect == Effect::PossibleAlone;
+            assert!(open, "{}", rule.check.name);
+        }
+        for rule in OF_AN_ACCUSATION {
+            assert_eq!(
+                rule.check.effect,
+                Effect::AtMostLikely,
+                "{}",
+                rule.check.name
+            );
+        }
     }
 }

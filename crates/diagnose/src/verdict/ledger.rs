@@ -1,8 +1,6 @@
 //! What the checks said of one frame that somebody asks about.
 
-use super::check::Asked;
-use super::lookalikes::Lookalike;
-use crate::flow::hold::Hold;
+use super::check::{Asked, Check};
 
 /// The answers about the segment of one frame.
 #[derive(Clone, Debug, Default)]
@@ -11,16 +9,38 @@ pub(crate) struct Ledger {
     pub(crate) frame: u64,
     /// The last answer of each check that was asked.
     pub(crate) asked: Vec<Asked>,
-    /// What it was ruled out as, if it was.
-    pub(crate) ruled_out: Option<Lookalike>,
+    /// The check that ended the matter, if one did.
+    pub(crate) ended_by: Option<&'static Check>,
 }
 
 impl Ledger {
-    /// Takes down what was said of a hold, if it is the one that is asked about.
-    pub(crate) fn note(&mut self, hold: &Hold, asked: &[Asked], ruled_out: Option<Lookalike>) {
-        if hold.held.frame == self.frame {
+    pub(crate) fn of(frame: u64) -> Self {
+        Self {
+            frame,
+            ..Self::default()
+        }
+    }
+
+    /// Takes down what was said of a segment, if it is the one that is asked about.
+    pub(crate) fn note(&mut self, frame: u64, asked: &[Asked], ended_by: Option<&'static Check>) {
+        if frame == self.frame {
             self.asked = asked.to_vec();
-            self.ruled_out = ruled_out;
+            self.ended_by = ended_by;
+        }
+    }
+
+    /// Takes down one more answer, by which the matter ends.
+    pub(crate) fn end(&mut self, frame: u64, by: Asked) {
+        if frame == self.frame {
+            self.asked.push(by);
+            self.ended_by = Some(by.check);
+        }
+    }
+
+    /// Takes over what was said later.
+    pub(crate) fn follow(&mut self, later: Self) {
+        if later.ended_by.is_some() {
+            *self = later;
         }
     }
 }

@@ -4,16 +4,22 @@
 //! turn passes: the peer answers, or the connection is closed behind the segment. A sender that
 //! goes on by its own clock kept nobody waiting.
 
-use super::check::Asked;
-use super::checks::{at_once, loss, upon_release};
+use std::cell::RefCell;
+
+use super::check::{Asked, Check, Saw};
+use super::checks::{
+    at_once, first_time, loss, many_holds, open_window, room, stream, upon_release, went_on,
+};
 use super::evidence::{Evidence, Question, TurnSeen};
 use super::examine::{self, Ruling};
 use super::kinds::small_buffer;
-use super::lookalikes::{Lookalike, RuledOut, Tally};
+use super::ledger::Ledger;
+use super::lookalikes::Lookalike;
+use super::ruled_out::{RuledOut, Tally};
 use crate::flow::hold::Hold;
 use crate::flow::mark::Mark;
+use tinygram_stalls::Kind;
 use tinygram_stalls::thresholds::{OWN_CLOCK_IN, PUNCTUAL_NS, SAME_FLIGHTS, STREAM_HOLDS};
-use tinygram_stalls::{Kind, Tier};
 
 /// The remarkable part of a connection; most have none.
 #[derive(Clone, Debug, Default)]
@@ -63,16 +69,9 @@ pub(crate) struct Suspect {
     pub(crate) asked: Vec<Asked>,
 }
 
-/// A hold that is a stall.
-#[derive(Clone, Debug)]
-pub(crate) struct Accused {
-    pub(crate) suspect: Suspect,
-    pub(crate) tier: Tier,
-}
-
 impl Story {
     /// Takes note of a hold, which waits for the turn to pass.
-    pub(crate) fn hold(&mut self, from: usize, hold: Hold) {
+    pub(crate) fn hold(&mut self, from: usize, hold: Hold, ledger: Option<&RefCell<Ledger>>) {
         let direction = &mut self.directions[from];
         if hold.release.is_none() {
             let waited_ns = cost_ns(&hold);
@@ -99,14 +98,18 @@ impl Story {
         }
         let bulk = direction.is_bulk(&direction.pending);
         let full = direction.pending.len() >= BULK_LIMIT;
-        match direction.pending.last_mut() {
+        let beyond = match direction.pending.last_mut() {
             // Whoever waits for the whole waits for what comes last.
-            Some(last) if bulk && full => {
-                let before = std::mem::replace(last, hold);
-                direction.overflow.add(before.held.frame, cost_ns(&before));
-            }
-            _ if bulk => direction.pending.push(hold),
-            _ => direction.overflow.add(hold.held.frame, cost_ns(&hold)),
+            Some(last) if bulk && full => std::mem::replace(last, hold),
+            _ if bulk => return direction.pending.push(hold),
+            _ => hold,
+        };
+        let frame = beyond.held.frame;
+        direction.overflow.add(frame, cost_ns(&beyond));
+        if let Some(ledger) = ledger {
+            let (count, bound) = (direction.pending.len() as u32 + 1, PENDING_LIMIT as u32);
+            let asked = Asked::failed(&many_holds::CHECK, Saw::Count(count, bound));
+            ledger.borrow_mut().end(frame, asked);
         }
     }
 
@@ -129,8 +132,8 @@ impl Story {
         }
         let streaming = late(&direction.pending) >= STREAM_HOLDS;
         let went_on = match streaming {
-            true => Lookalike::PeriodicSender,
-            false => Lookalike::NobodyWaited,
+            true => &stream::CHECK,
+            false => &went_on::CHECK,
         };
         let holds = std::mem::take(&mut direction.pending);
         direction.end_turn(&holds);
@@ -139,27 +142,26 @@ impl Story {
             let question = evidence.question(&turn, &hold);
             let mut asked = Vec::new();
             let ruling = examine::of_a_hold(&question, &mut asked);
-            let kind = match ruling {
-                Ruling::RuledOut(Lookalike::NobodyWaited | Lookalike::PeriodicSender)
-                | Ruling::Accused
-                | Ruling::Suspected => {
+            let mut by = match ruling {
+                Ruling::RuledOut(check) if !is_unwatched(check) => check,
+                Ruling::RuledOut(_) | Ruling::Accused | Ruling::Suspected => {
                     direction.unwatched.add(hold.held.frame, cost_ns(&hold));
+                    asked.push(Asked::failed(went_on, Saw::Nothing));
                     went_on
                 }
-                Ruling::RuledOut(kind) => kind,
             };
-            let kind = match loss::is(evidence, &hold) {
-                true => Lookalike::Loss,
-                false => kind,
-            };
-            evidence.note(&hold, &asked, Some(kind));
-            self.ruled_out.add(kind, hold.held.frame, cost_ns(&hold));
+            if loss::is(evidence, &hold) {
+                by = &loss::CHECK;
+                asked.push(Asked::failed(by, Saw::Nothing));
+            }
+            evidence.note(&hold, &asked, Some(by));
+            self.ruled_out.add(by, hold.held.frame, cost_ns(&hold));
         }
         direction.drop_overflow(&mut self.ruled_out);
     }
 
     /// Judges the holds of a turn that has passed; gives those beyond reasonable doubt.
-    pub(crate) fn resolve(&mut self, from: usize, evidence: &Evidence<'_>) -> Vec<Accused> {
+    pub(crate) fn resolve(&mut self, from: usize, evidence: &Evidence<'_>) -> Vec<Suspect> {
         let direction = &mut self.directions[from];
         let mut holds = std::mem::take(&mut direction.pending);
         for hold in &mut holds {
@@ -187,9 +189,9 @@ impl Story {
             let mut asked = Vec::new();
             let ruling = examine::of_a_turn(&question, &mut asked);
             let (ruling, kind) = match (ruling, question.kind) {
-                (Ruling::RuledOut(lookalike), _) => {
-                    evidence.note(&hold, &asked, Some(lookalike));
-                    direction.rule_out(lookalike, &hold, &mut self.ruled_out);
+                (Ruling::RuledOut(check), _) => {
+                    evidence.note(&hold, &asked, Some(check));
+                    direction.rule_out(check, &hold, &mut self.ruled_out);
                     continue;
                 }
                 // What no kind explains is ruled out.
@@ -198,7 +200,7 @@ impl Story {
             };
             let mut suspect = Suspect { kind, hold, asked };
             if ruling == Ruling::Suspected {
-                keep(suspect, &mut direction.doubtful);
+                keep(suspect, &mut direction.doubtful, evidence);
                 continue;
             }
             // While a buffer's pieces change, one of them is of no size that a buffer has.
@@ -211,7 +213,7 @@ impl Story {
             }
             match suspect.is_beyond_doubt(evidence, &turn) {
                 true => accepted.push(suspect),
-                false => keep(suspect, &mut direction.suspects),
+                false => keep(suspect, &mut direction.suspects, evidence),
             }
         }
         let accuse = |suspect: Suspect| suspect.accuse(evidence, &turn);
@@ -259,15 +261,15 @@ impl Story {
             for mut suspect in std::mem::take(held) {
                 let ruling = suspect.finally(evidence, &turn);
                 // Other connections of the program may show that it is as late each time.
-                let late = ruling == Ruling::RuledOut(Lookalike::ThinkTime)
+                let late = matches!(ruling, Ruling::RuledOut(by) if by.lookalike() == Lookalike::ThinkTime)
                     && upon_release::may_be_a_slow_host(evidence, &suspect.hold)
                     && at_once::is(evidence, &suspect.hold);
                 match ruling {
                     Ruling::RuledOut(_) if late && are_suspects => held.push(suspect),
-                    Ruling::RuledOut(kind) => {
+                    Ruling::RuledOut(by) => {
                         let hold = &suspect.hold;
-                        evidence.note(hold, &suspect.asked, Some(kind));
-                        self.ruled_out.add(kind, hold.held.frame, cost_ns(hold));
+                        evidence.note(hold, &suspect.asked, Some(by));
+                        self.ruled_out.add(by, hold.held.frame, cost_ns(hold));
                     }
                     Ruling::Suspected if are_suspects => slow.push(suspect),
                     _ => held.push(suspect),
@@ -283,10 +285,10 @@ impl Story {
     }
 
     /// Takes a finding back that the rest of the connection refutes.
-    pub(crate) fn take_back(&mut self, lookalike: Lookalike, frame: u64, cost_ns: i64) {
+    pub(crate) fn take_back(&mut self, by: &'static Check, frame: u64, cost_ns: i64) {
         self.stalls -= 1;
         self.cost_ns -= cost_ns;
-        self.ruled_out.add(lookalike, frame, cost_ns);
+        self.ruled_out.add(by, frame, cost_ns);
     }
 
     pub(crate) fn count(&mut self, kind: Kind, cost_ns: i64) {
@@ -301,7 +303,7 @@ impl Story {
         let since_ns = (mark.time_ns - lost_ns).max(self.lost_until_ns);
         let own_ns = (mark.time_ns - since_ns).max(0);
         self.lost_until_ns = mark.time_ns.max(self.lost_until_ns);
-        self.ruled_out.add(Lookalike::Loss, mark.frame, own_ns);
+        self.ruled_out.add(&first_time::CHECK, mark.frame, own_ns);
     }
 
     /// Notes that the end `from` closed or opened its receive window.
@@ -311,7 +313,7 @@ impl Story {
             (true, _) => *since = Some(mark),
             (false, Some(start)) => {
                 let ns = mark.time_ns - start.time_ns;
-                self.ruled_out.add(Lookalike::ZeroWindow, start.frame, ns);
+                self.ruled_out.add(&open_window::CHECK, start.frame, ns);
             }
             (false, None) => {}
         }
@@ -336,24 +338,23 @@ impl Suspect {
         examine::finally(&question, &mut self.asked)
     }
 
-    fn accuse(mut self, evidence: &Evidence<'_>, turn: &TurnSeen) -> Accused {
+    /// Asks what is asked of an accusation last.
+    fn accuse(mut self, evidence: &Evidence<'_>, turn: &TurnSeen) -> Self {
         let question = evidence.question(turn, &self.hold);
-        let tier = match examine::is_certain(&question, &mut self.asked) {
-            true => Tier::Certain,
-            false => Tier::Likely,
-        };
-        Accused {
-            suspect: self,
-            tier,
-        }
+        examine::is_certain(&question, &mut self.asked);
+        self
     }
 }
 
 /// Keeps a suspect as long as there is room.
-fn keep(suspect: Suspect, among: &mut Vec<Suspect>) {
+fn keep(mut suspect: Suspect, among: &mut Vec<Suspect>, evidence: &Evidence<'_>) {
     if among.len() < SUSPECT_LIMIT {
-        among.push(suspect);
+        return among.push(suspect);
     }
+    let (count, bound) = (among.len() as u32 + 1, SUSPECT_LIMIT as u32);
+    let full = Asked::failed(&room::CHECK, Saw::Count(count, bound));
+    suspect.asked.push(full);
+    evidence.note(&suspect.hold, &suspect.asked, Some(full.check));
 }
 
 impl Direction {
@@ -390,11 +391,11 @@ impl Direction {
         self.suspects.extract_if(.., sure).collect()
     }
 
-    fn rule_out(&mut self, kind: Lookalike, hold: &Hold, ruled_out: &mut RuledOut) {
-        if matches!(kind, Lookalike::NobodyWaited | Lookalike::PeriodicSender) {
+    fn rule_out(&mut self, by: &'static Check, hold: &Hold, ruled_out: &mut RuledOut) {
+        if is_unwatched(by) {
             self.unwatched.add(hold.held.frame, cost_ns(hold));
         }
-        ruled_out.add(kind, hold.held.frame, cost_ns(hold));
+        ruled_out.add(by, hold.held.frame, cost_ns(hold));
     }
 
     /// Returns whether flights of one size came again and again, or one after the other upon prompt ACKs, as a buffer's
@@ -418,11 +419,16 @@ impl Direction {
     }
 
     fn drop_overflow(&mut self, ruled_out: &mut RuledOut) {
-        ruled_out.add_all(
-            Lookalike::PeriodicSender,
-            &std::mem::take(&mut self.overflow),
-        );
+        ruled_out.add_all(&many_holds::CHECK, &std::mem::take(&mut self.overflow));
     }
+}
+
+/// Returns whether a check says that nobody waited for what was held.
+fn is_unwatched(check: &Check) -> bool {
+    matches!(
+        check.lookalike(),
+        Lookalike::NobodyWaited | Lookalike::PeriodicSender
+    )
 }
 
 /// Returns whether the sender followed its ACKs, however long they took. A clock of its own does not.

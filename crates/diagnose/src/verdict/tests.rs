@@ -56,7 +56,7 @@ fn said(half: &Half, ack_wait_ns: i64) -> String {
     match ruling {
         Ruling::Accused => format!("accused: {kind}"),
         Ruling::Suspected => format!("suspected: {kind}"),
-        Ruling::RuledOut(lookalike) => lookalike.name().to_owned(),
+        Ruling::RuledOut(check) => check.lookalike().name().to_owned(),
     }
 }
 
@@ -108,7 +108,7 @@ fn what_the_link_takes_for_the_flight_is_no_delay() {
         };
         matches!(
             ruling(&evidence(&half), &hold).0,
-            Ruling::RuledOut(Lookalike::SlowLink)
+            Ruling::RuledOut(check) if check.lookalike() == Lookalike::SlowLink
         )
     };
     assert!(ruled(40 * MS - 1));
@@ -184,7 +184,7 @@ fn a_receivers_own_timer_is_known_by_its_other_late_acks() {
 #[test]
 fn who_does_not_hold_and_who_goes_on_alone_is_not_accused() {
     let ruled = |half: &Half, hold: &Hold| match ruling(&evidence(half), hold).0 {
-        Ruling::RuledOut(lookalike) => Some(lookalike),
+        Ruling::RuledOut(check) => Some(check.lookalike()),
         _ => None,
     };
     let mut half = behind(1);
@@ -224,7 +224,7 @@ fn who_does_not_hold_and_who_goes_on_alone_is_not_accused() {
     };
     assert!(matches!(
         ruling(&relayed, &hold()).0,
-        Ruling::RuledOut(Lookalike::Relay)
+        Ruling::RuledOut(check) if check.lookalike() == Lookalike::Relay
     ));
 }
 
@@ -280,7 +280,7 @@ fn what_no_kind_explains_is_the_windows_or_nobodys() {
     )
     .0
     {
-        Ruling::RuledOut(lookalike) => lookalike,
+        Ruling::RuledOut(check) => check.lookalike(),
         _ => panic!("no kind"),
     };
     assert_eq!(ruled(999), Lookalike::ZeroWindow);

@@ -8,7 +8,7 @@ fn stalls(report: &Report) -> Vec<(Kind, i64)> {
     report
         .findings
         .iter()
-        .filter(|f| f.tier.accuses())
+        .filter(|f| f.tier().accuses())
         .map(|f| (f.kind, ms(f.cost_ns)))
         .collect()
 }

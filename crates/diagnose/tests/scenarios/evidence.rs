@@ -5,7 +5,7 @@ use tinygram_diagnose::{Kind, Lookalike, Report, Tier};
 
 fn found(report: &Report) -> Vec<(Kind, Tier)> {
     let stalls = report.findings.iter().filter(|f| f.kind.is_stall());
-    stalls.map(|f| (f.kind, f.tier)).collect()
+    stalls.map(|f| (f.kind, f.tier())).collect()
 }
 
 /// Seen beside the server, 40 ms from the client; the client sets PSH where a write ends.
@@ -275,7 +275,7 @@ fn of_two_that_take_turns_each_waits_for_the_other() {
     let report = player
         .play("10 c P 50\n10.1 s P 60\n10.2 c F\n10.3 s F")
         .report();
-    let wwr = report.findings.iter().filter(|f| f.tier.accuses());
+    let wwr = report.findings.iter().filter(|f| f.tier().accuses());
     assert_eq!(wwr.count(), 4);
 }
 

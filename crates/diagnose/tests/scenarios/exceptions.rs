@@ -5,7 +5,7 @@ use crate::player::{OPEN, Player, STALL};
 use tinygram_diagnose::{Kind, Lookalike, Obstacle, Report, Side, Tier};
 
 fn accused(report: &Report) -> Vec<Kind> {
-    let accused = report.findings.iter().filter(|f| f.tier.accuses());
+    let accused = report.findings.iter().filter(|f| f.tier().accuses());
     accused.map(|f| f.kind).collect()
 }
 
@@ -38,7 +38,7 @@ fn behind_urgent_data_nothing_is_held() {
     let report = Player::new().play(OPEN).play(&urgent).report();
     assert_eq!(accused(&report), []);
     let possible = &report.findings[0];
-    assert_eq!(possible.tier, Tier::Possible);
+    assert_eq!(possible.tier(), Tier::Possible);
     assert_eq!(possible.bounded_by().unwrap().check.name, "urgent");
     let report = Player::new().play(OPEN).play(STALL).report();
     assert_eq!(accused(&report), [Kind::WriteWriteRead]);

@@ -1,7 +1,7 @@
 //! When many short segments are a flood, and the cost reported: counted by hand.
 
 use crate::player::{OPEN, Player};
-use tinygram_diagnose::{Facts, Report, Tier};
+use tinygram_diagnose::{Facts, Finding, Report, Tier};
 use tinygram_stalls::flood::Flood;
 
 /// Sends data of the client: `(gap in milliseconds, bytes)` each.
@@ -170,9 +170,9 @@ fn twice_the_packets_is_a_remark() {
     let answers = |members| sent(groups(60, members, 24.0 - members as f64, 10));
     let two = answers(2);
     assert_eq!((two.summary.floods, two.summary.possible), (0, 0));
-    let remarks: Vec<_> = two.findings.iter().map(|f| f.tier).collect();
+    let remarks: Vec<_> = two.findings.iter().map(Finding::tier).collect();
     assert_eq!(remarks, [Tier::Possible]);
     let three = answers(3);
     assert_eq!(three.summary.floods, 1);
-    assert!(three.findings.iter().all(|f| f.tier == Tier::Certain));
+    assert!(three.findings.iter().all(|f| f.tier() == Tier::Certain));
 }

@@ -71,9 +71,9 @@ fn two_connections_show_what_one_does_not() {
     assert_eq!(told(&captured(held(1))), (0, 1));
     let two = captured(held(2));
     assert_eq!(told(&two), (2, 0));
-    assert!(two.findings.iter().all(|f| f.tier == Tier::Likely));
+    assert!(two.findings.iter().all(|f| f.tier() == Tier::Likely));
     let four = captured(held(4));
-    assert!(four.findings.iter().all(|f| f.tier == Tier::Certain));
+    assert!(four.findings.iter().all(|f| f.tier() == Tier::Certain));
     let costs: Vec<_> = two.connections.iter().map(|c| c.cost_ns).collect();
     assert_eq!(costs, [62_600_000; 2]);
 }
@@ -84,7 +84,7 @@ fn two_connections_show_what_one_does_not() {
 fn occasions_on_which_nothing_was_held_count_against_it() {
     let likely = captured(held(2).chain(unlike(5)));
     assert_eq!(told(&likely), (2, 0));
-    assert!(likely.findings.iter().all(|f| f.tier == Tier::Likely));
+    assert!(likely.findings.iter().all(|f| f.tier() == Tier::Likely));
     let some = captured(held(2).chain(unlike(40)));
     assert_eq!(told(&some), (0, 2));
     assert!(

@@ -114,7 +114,7 @@ fn every_finding(group: &Group<'_>) -> Section {
             it.cost().to_string(),
             it.connection.to_string(),
             frames.join(", "),
-            it.tier.to_string(),
+            it.tier().to_string(),
         ];
         entries.map(Entry::new).into()
     };

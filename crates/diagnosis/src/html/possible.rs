@@ -12,7 +12,7 @@ use crate::results::Diagnosis;
 /// Returns the possible findings with their frames; `None` if there are none.
 pub(super) fn article(results: &Diagnosis) -> Option<Article> {
     let found: Vec<_> = (results.findings())
-        .filter(|(_, finding)| !finding.tier.accuses())
+        .filter(|(_, finding)| !finding.tier().accuses())
         .collect();
     if found.is_empty() {
         return None;

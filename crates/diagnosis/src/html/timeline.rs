@@ -78,7 +78,7 @@ fn series(capture: &Capture, connections: &[&ConnectionReport], from_ns: i64) ->
 }
 
 fn sort(finding: &Finding) -> &'static str {
-    match (finding.kind.is_stall(), finding.tier.accuses()) {
+    match (finding.kind.is_stall(), finding.tier().accuses()) {
         (false, _) => "flood",
         (true, true) => "stall",
         (true, false) => "possible stall",

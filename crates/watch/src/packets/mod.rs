@@ -225,7 +225,7 @@ impl Source {
         }
         Finding {
             kind: found.kind,
-            tier: found.tier,
+            tier: found.tier(),
             part,
             connection: Connection {
                 cookie,

@@ -1,6 +1,6 @@
 //! Single checks, at the bounds that they document.
 
-use super::{at_once, largest_flight, loss, upon_release};
+use super::{at_once, largest_flight, loss, own_period, relay, tickets, upon_release};
 use crate::findings::tests::hold;
 use crate::flow::half::tests::changed;
 use crate::flow::half::{Half, Resent};
@@ -8,7 +8,6 @@ use crate::flow::hold::Hold;
 use crate::flow::mark::Mark;
 use crate::verdict::evidence::Evidence;
 use crate::verdict::examine::{self, Ruling};
-use crate::verdict::lookalikes::Lookalike;
 use crate::verdict::tests::{behind, evidence, ruling};
 
 const MS: i64 = 1_000_000;
@@ -30,7 +29,7 @@ fn a_relay_stands_for_the_far_end_alone() {
         ruling(&evidence, &hold).0
     };
     assert_eq!(ruled(true, 40), Ruling::Accused);
-    let relay = Ruling::RuledOut(Lookalike::Relay);
+    let relay = Ruling::RuledOut(&relay::CHECK);
     assert_eq!((ruled(true, 41), ruled(false, 40)), (relay, relay));
 }
 
@@ -59,7 +58,7 @@ fn a_clock_of_its_own_varies_less_than_the_acks() {
         ruling(&evidence(half), &hold).0
     };
     let clock = seen(&|wait_us| 200_500 - wait_us);
-    let periodic = Ruling::RuledOut(Lookalike::PeriodicSender);
+    let periodic = Ruling::RuledOut(&own_period::CHECK);
     assert_eq!(ruled(&clock, 500), periodic);
     assert_eq!(ruled(&clock, 60), Ruling::Accused);
     let follows = seen(&|wait_us| 300 + wait_us % 100);
@@ -102,7 +101,7 @@ fn tickets_are_awaited_by_who_goes_on_at_once() {
         ruling(&evidence, &Hold { tickets, ..hold() }).0
     };
     assert_eq!(ruled(4), Ruling::Accused);
-    assert_eq!(ruled(1000), Ruling::RuledOut(Lookalike::NobodyWaited));
+    assert_eq!(ruled(1000), Ruling::RuledOut(&tickets::CHECK));
 }
 
 /// What was sent again had arrived before, if its receiver says so, and delays ACKs for so long.
@@ -243,5 +242,34 @@ fn every_check_is_a_file_and_a_question() {
     for check in examine::checks() {
         assert!(check.asks.ends_with('?'), "{}", check.name);
         assert_ne!(check.passed, check.failed, "{}", check.name);
+    }
+}
+
+/// A check stands in this folder and nowhere else, so that whoever reads it has seen every place where a hold is demoted: a
+/// tier follows from the answers of checks alone (`checked.rs`), and only a check counts as a lookalike (`RuledOut::add`).
+#[test]
+fn there_is_no_check_elsewhere() {
+    fn files(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            match path.is_dir() {
+                true => files(&path, found),
+                false => found.push(path),
+            }
+        }
+    }
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    files(&source, &mut found);
+    assert!(found.len() > 50);
+    for path in found {
+        let inside = path.strip_prefix(&source).expect("inside");
+        let text = std::fs::read_to_string(&path).expect("text");
+        let is_check = text.contains(concat!(": Check = ", "Check {"));
+        let own = inside.starts_with("verdict/checks") && !inside.ends_with("tests.rs");
+        assert!(own || !is_check, "{} has a check", inside.display());
+        // Who decides does so by a check: a lookalike is named by checks, by what counts them and by what speaks of them.
+        let names = text.contains(concat!("Effect::", "RulesOut(Lookalike"));
+        assert!(own || !names, "{} rules out", inside.display());
     }
 }

@@ -294,7 +294,7 @@ fn findings(out: &mut String, plan: &Plan, results: &Diagnosis, group: &Group<'_
 fn possible(out: &mut String, plan: &Plan, results: &Diagnosis) {
     let mut found = results
         .findings()
-        .filter(|(_, f)| !f.tier.accuses())
+        .filter(|(_, f)| !f.tier().accuses())
         .peekable();
     if found.peek().is_none() {
         return;
@@ -333,7 +333,7 @@ fn line(capture: &Capture, finding: &Finding) -> String {
         finding.sender,
         finding.sender.other(),
         frames(finding),
-        finding.tier
+        finding.tier()
     )
 }
 
@@ -361,7 +361,11 @@ impl Told {
             return Ok(());
         }
         let mut said = String::new();
-        for finding in all.iter().skip(self.findings).filter(|f| f.tier.accuses()) {
+        for finding in all
+            .iter()
+            .skip(self.findings)
+            .filter(|f| f.tier().accuses())
+        {
             let habit = (finding.kind, finding.sender, finding.connection);
             if self.kinds.len() < HABITS && !self.kinds.contains(&habit) {
                 self.kinds.push(habit);
