@@ -124,12 +124,41 @@ fn a_finding_can_be_audited() {
     assert!(verbose.contains("    delayed-ack: passed"), "{verbose}");
 }
 
+/// What is possible says which check bounds it, and what is likely says why it is not certain.
+#[test]
+fn a_tier_below_certain_is_explained() {
+    for (name, confidence) in [
+        ("rare/slow-tail-far.pcap", "possible"),
+        ("wwr-client.pcap", "likely"),
+    ] {
+        let capture = corpus(name);
+        let found = json(&diagnose(&["--json"], &[&capture]));
+        let all = found["findings"].as_array().expect("findings");
+        let one = all.iter().find(|it| it["confidence"] == confidence);
+        let bound = &one.unwrap_or_else(|| panic!("{found}"))["bounded_by"];
+        let kinds = found["checks"].as_array().expect("what checks are");
+        let check = kinds.iter().find(|kind| kind["check"] == *bound);
+        let failed = check.expect("a check")["failed"].as_str().expect("words");
+        let said = text(&diagnose(&[], &[&capture]).stdout);
+        let wanted = match confidence {
+            "possible" => format!("and not counted: {failed} (listed below)"),
+            _ => format!("(likely, not certain: {failed})"),
+        };
+        assert!(said.contains(&wanted), "{wanted}: {said}");
+    }
+}
+
 #[test]
 fn a_frame_of_one_capture_is_explained() {
     let [one, other] = ["wwr-client.pcap", "wwr-server.pcap"].map(corpus);
     let output = diagnose(&["--explain", "5"], &[&one, &other]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("accepted: one CAPTURE"));
+    let none = diagnose(&["--explain", "99999"], &[&one]);
+    assert_eq!(none.status.code(), Some(2));
+    let said = text(&none.stderr);
+    assert!(said.contains("no such frame (accepted: 1 to "), "{said}");
+    assert!(none.stdout.is_empty() && said.lines().count() == 1);
 }
 
 #[test]

@@ -270,8 +270,8 @@ fn direction(conversation: &Conversation, from: usize) -> Direction {
         retransmitted: tally.retransmitted,
         mss,
         mss_source: match (half.path.mss_option, peer.path.mss_option) {
-            (0, 0) => "assumed",
-            (0, _) | (_, 0) => "one SYN",
+            (None, None) => "assumed",
+            (None, _) | (_, None) => "one SYN",
             _ => "handshake",
         },
         offload: half.max_len > mss,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tinygram_diagnose::{Obstacles, Summary};
+use tinygram_diagnose::{Finding, Obstacles, Summary};
 
 use crate::group::{plural, seconds};
 use crate::results::Diagnosis;
@@ -75,18 +75,65 @@ fn by_reason(results: &Diagnosis) -> Vec<(Vec<&str>, Obstacles)> {
     groups
 }
 
+/// Returns what took more time than the stalls, if there are stalls and something did.
+fn slower(total: &Summary) -> Option<String> {
+    let (by, ns) = total.sight.dominant().filter(|_| total.stalls > 0)?;
+    let sentence = format!(
+        "More than the stalls cost, {} of the {} that connections lasted, {}.",
+        seconds(ns),
+        seconds(total.sight.lifetime_ns),
+        by.sentence()
+    );
+    (ns > total.cost_ns).then_some(sentence)
+}
+
+/// Returns what the checks saw that bounded the possible stalls, the most frequent first.
+fn bounds(results: &Diagnosis) -> String {
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    let possible = results.findings().map(|(_, finding)| finding);
+    let possible = possible.filter(|it| it.kind.is_stall() && !it.tier().accuses());
+    for bound in possible.filter_map(Finding::bounded_by) {
+        let why = bound.check.failed;
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((why, 1)),
+        }
+    }
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let said = match &reasons[..] {
+        [] => return String::new(),
+        [(why, _)] => (*why).to_owned(),
+        [first, second] => format!("{} ({}), and {} ({})", first.0, first.1, second.0, second.1),
+        [first, second, others @ ..] => format!(
+            "{} ({}), {} ({}), and for {} ({})",
+            first.0,
+            first.1,
+            second.0,
+            second.1,
+            match others.len() {
+                1 => "another reason".to_owned(),
+                n => format!("{n} other reasons"),
+            },
+            others.iter().map(|(_, count)| count).sum::<usize>()
+        ),
+    };
+    format!(": {said}")
+}
+
 /// Returns remarks that accuse nobody, a sentence each.
-pub fn asides(total: &Summary) -> Vec<String> {
+pub fn asides(results: &Diagnosis) -> Vec<String> {
+    let total = &results.total();
     let mut sentences = Vec::new();
+    sentences.extend(slower(total));
     if total.possible > 0 {
         let stalls = match total.possible {
             1 => "1 stall is".to_owned(),
             n => format!("{n} stalls are"),
         };
         sentences.push(format!(
-            "{stalls} possible, {}: seen too seldom, from too far away or too late behind the ACK to exclude another \
-             cause (listed below).",
-            seconds(total.possible_ns)
+            "{stalls} possible, {}, and not counted{} (listed below).",
+            seconds(total.possible_ns),
+            bounds(results)
         ));
     }
     if total.sight.unwatched > 0 {
@@ -106,4 +153,30 @@ pub fn asides(total: &Summary) -> Vec<String> {
         ));
     }
     sentences
+}
+
+#[cfg(test)]
+mod tests {
+    use tinygram_diagnose::Sight;
+
+    use super::*;
+
+    #[test]
+    fn what_took_more_than_the_stalls_is_said() {
+        let said = |server_ms: i64| {
+            slower(&Summary {
+                stalls: 1,
+                cost_ns: 400_000_000,
+                sight: Sight {
+                    server_ns: server_ms * 1_000_000,
+                    lifetime_ns: 1_000_000_000,
+                    ..Sight::default()
+                },
+                ..Summary::default()
+            })
+        };
+        let more = said(401).expect("a sentence");
+        assert!(more.contains("before the servers answered"), "{more}");
+        assert_eq!(said(400), None);
+    }
 }

@@ -36,7 +36,9 @@ impl Connection {
     /// Returns whether a SYN told of an MSS.
     #[inline]
     pub(crate) fn offered_mss(&self) -> bool {
-        self.halves.iter().any(|half| half.path.mss_option != 0)
+        self.halves
+            .iter()
+            .any(|half| half.path.mss_option.is_some())
     }
 
     fn mss_of(&self, from: usize) -> u32 {
@@ -44,9 +46,9 @@ impl Connection {
         // RFC 6691: the option does not count TCP options; timestamps take twelve bytes of each.
         let stamps = stamps_bytes(own);
         let offered = match (own.path.mss_option, peer.path.mss_option) {
-            (0, 0) => self.guessed_mss(own),
-            (mss, 0) | (0, mss) => u32::from(mss),
-            (a, b) => u32::from(a.min(b)),
+            (None, None) => self.guessed_mss(own),
+            (Some(mss), None) | (None, Some(mss)) => u32::from(mss.get()),
+            (Some(a), Some(b)) => u32::from(a.min(b).get()),
         };
         offered.saturating_sub(stamps).max(LEAST_MSS)
     }
@@ -188,7 +190,7 @@ impl Connection {
         } else {
             LOOPBACK_MSS
         };
-        let mss = self.halves[server].path.mss_option;
+        let mss = self.halves[server].path.offered_mss();
         let elsewhere = a != b && !a.is_loopback();
         (elsewhere && (CARDS_MSS + 1..loopback).contains(&mss))
             || (self.raw_ip && (is_for_tests(a) || is_for_tests(b)))

@@ -362,8 +362,8 @@ impl Half {
     /// and no path uses up, segments larger than its SYN allowed for, or an MSS that no way to it has.
     pub(crate) fn is_made_up(&self) -> bool {
         (1..=MOST_ROUTERS).contains(&self.path.ttl)
-            || (self.path.mss_option == DEFAULT_MSS && self.max_len > 2 * u32::from(DEFAULT_MSS))
-            || self.path.mss_option > ETHERNET_MSS
+            || (self.path.offered_mss() == DEFAULT_MSS && self.max_len > 2 * u32::from(DEFAULT_MSS))
+            || self.path.offered_mss() > ETHERNET_MSS
     }
 
     /// Returns whether its SYN passed no router: its time to live is one that systems begin with.

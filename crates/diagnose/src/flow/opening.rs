@@ -1,5 +1,7 @@
 //! How a connection opens, and when its ports are used again.
 
+use std::num::NonZeroU16;
+
 use tinygram_engine::Flags;
 use tinygram_stalls::thresholds::{CLOCK_STEP_NS, DEFAULT_MSS, OTHER_NUMBERS};
 use tinygram_wire::decode::Segment;
@@ -47,7 +49,9 @@ impl Connection {
         half.acked = half.next;
         half.short_end = half.next;
         half.sent = Mark { frame: 0, ..mark };
-        half.path.mss_option = segment.options.mss.unwrap_or(DEFAULT_MSS);
+        // An option of 0 means nothing, and is not taken for a SYN that was not seen.
+        let offered = segment.options.mss.and_then(NonZeroU16::new);
+        half.path.mss_option = offered.or(NonZeroU16::new(DEFAULT_MSS));
         half.window_scale = segment.options.window_scale;
         half.timestamps = segment.options.timestamps.is_some();
         half.window = u32::from(segment.window);

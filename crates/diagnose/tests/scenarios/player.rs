@@ -2,7 +2,7 @@
 //! `s`erver), and what: `S`, `S.`, `F`, `R`, `.` (a pure ACK), `P 100` (100 bytes), `D 100` (100 bytes
 //! without PSH), `U 1` (a byte of urgent data), or `lost 100` (bytes that the capture does not have). Behind that may stand `again` (a
 //! repetition of the sender's last data), `keepalive`, `ack N` (all but the last N bytes are
-//! acknowledged), `win N`, `mss N` (0: no such option), `wscale N`, `ts VALUE ECHO`, `sack`, `dsack N` (the
+//! acknowledged), `win N`, `mss N` (0: no such option), `mss-zero` (an option of 0), `wscale N`, `ts VALUE ECHO`, `sack`, `dsack N` (the
 //! last N bytes came twice), `ttl N` and `id N`. Numbers of both directions are kept by the reader of the script; an ACK acknowledges all that
 //! was sent before it.
 
@@ -106,7 +106,12 @@ impl Player {
             len,
             ttl: value("ttl", 1).unwrap_or(64) as u8,
             identification: value("id", 1).unwrap_or(0) as u16,
-            mss: (flags & 2 != 0).then(|| value("mss", 1).unwrap_or(1460) as u16),
+            mss: match words.contains(&"mss-zero") {
+                true => Some(0),
+                false => (flags & 2 != 0)
+                    .then(|| value("mss", 1).unwrap_or(1460) as u16)
+                    .filter(|mss| *mss > 0),
+            },
             scale: value("wscale", 1).map(|shift| shift as u8),
             stamps: value("ts", 1).zip(value("ts", 2)),
             sack: match value("dsack", 1) {
@@ -189,7 +194,7 @@ impl Packet {
 
     fn options(&self) -> Vec<u8> {
         let mut options = Vec::new();
-        if let Some(mss) = self.mss.filter(|mss| *mss > 0) {
+        if let Some(mss) = self.mss {
             options.extend([2, 4]);
             options.extend(mss.to_be_bytes());
         }

@@ -361,3 +361,20 @@ fn each_share_has_its_words() {
     assert!(Dominant::ZeroWindow.sentence().contains("closed window"));
     assert!(Dominant::SlowServer.sentence().contains("answered"));
 }
+
+/// An MSS option of 0 means nothing (Linux ignores it, too): the default holds, as without the option, and the SYN was seen.
+#[test]
+fn an_mss_of_zero_is_no_missing_syn() {
+    for option in ["mss-zero", "mss 0"] {
+        let mut player = Player::new();
+        player.play(&format!("0.0 c S {option}\n0.1 s S. {option}\n0.15 c ."));
+        player.play("1.0 c P 100\n1.1 s P 100\n1.2 c .");
+        let report = player.report();
+        let direction = &report.connections[0].directions[0];
+        assert_eq!(
+            (direction.mss, direction.mss_source),
+            (536, "handshake"),
+            "{option}"
+        );
+    }
+}

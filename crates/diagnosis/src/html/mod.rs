@@ -63,7 +63,6 @@ fn told(results: &Diagnosis, group: &Group<'_>) -> String {
 
 /// Returns the findings, costliest first; or a sentence that there are none.
 fn verdict(results: &Diagnosis, groups: &[Group<'_>]) -> Section {
-    let total = results.total();
     let mut sentences: Vec<_> = (groups.iter().take(SENTENCES))
         .map(|group| (Tone::Bad, told(results, group)))
         .collect();
@@ -73,7 +72,7 @@ fn verdict(results: &Diagnosis, groups: &[Group<'_>]) -> Section {
             .lines()
             .map(|it| (Tone::Plain, it.trim().to_owned())),
     );
-    sentences.extend(asides(&total).into_iter().map(|it| (Tone::Plain, it)));
+    sentences.extend(asides(results).into_iter().map(|it| (Tone::Plain, it)));
     Section::Verdict(sentences)
 }
 

@@ -39,7 +39,7 @@ pub(super) fn article(results: &Diagnosis) -> Option<Article> {
     Some(Article {
         id: "possible".into(),
         title: "Possible, and not counted".into(),
-        lead: "What is seen too seldom, from too far away or too late behind the ACK to exclude another cause.".into(),
+        lead: "What fits a stall, and what a check keeps from being counted: another cause is not excluded.".into(),
         badges: vec![Badge {
             text: found.len().to_string(),
             meaning: plural(found.len(), "finding"),

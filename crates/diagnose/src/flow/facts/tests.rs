@@ -1,6 +1,7 @@
 //! The MSS, the roles and the way, derived from a connection's segments.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU16;
 
 use super::super::ends::Ends;
 use super::super::mark::Mark;
@@ -20,8 +21,8 @@ const LAN: [&str; 2] = ["10.0.0.1:40000", "10.0.0.2:80"];
 fn the_mss_is_the_lesser_offer_less_the_timestamps() {
     let mss = |own, peer, timestamps| {
         let mut connection = between(LAN[0], LAN[1]);
-        connection.halves[0].path.mss_option = own;
-        connection.halves[1].path.mss_option = peer;
+        connection.halves[0].path.mss_option = NonZeroU16::new(own);
+        connection.halves[1].path.mss_option = NonZeroU16::new(peer);
         connection.halves[0].timestamps = timestamps;
         connection.settle_mss();
         connection.mss(0)
@@ -204,7 +205,7 @@ fn a_link_that_only_a_relay_makes() {
     let relayed = |[one, other]: [&str; 2], mss, raw_ip| {
         let mut connection = between(one, other);
         connection.client = Some(0);
-        connection.halves[1].path.mss_option = mss;
+        connection.halves[1].path.mss_option = NonZeroU16::new(mss);
         connection.halves[0].path.handshake_ns = 2_499_999;
         connection.raw_ip = raw_ip;
         connection.is_relayed()
@@ -224,13 +225,13 @@ fn a_link_that_only_a_relay_makes() {
     // What the client says of itself tells nothing of the server.
     let mut client = between(LAN[0], LAN[1]);
     client.client = Some(0);
-    client.halves[0].path.mss_option = 30_000;
+    client.halves[0].path.mss_option = NonZeroU16::new(30_000);
     client.halves[0].path.handshake_ns = 1;
     assert!(!client.is_relayed());
     // A slow way is no relay's.
     let mut slow = between(LAN[0], LAN[1]);
     slow.client = Some(0);
-    slow.halves[1].path.mss_option = 30_000;
+    slow.halves[1].path.mss_option = NonZeroU16::new(30_000);
     slow.halves[0].path.handshake_ns = 2_500_000;
     assert!(!slow.is_relayed());
 }

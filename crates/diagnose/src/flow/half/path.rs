@@ -1,5 +1,7 @@
 //! What the handshake and the acknowledgments tell of the path to the receiver, and of its timer.
 
+use std::num::NonZeroU16;
+
 use tinygram_stalls::thresholds::{LATE_ACK_NS, ONE_MEASURE_BLURS_IN, TWO_MEASURES_BLUR_IN};
 
 use super::numeric::{saturate, smooth};
@@ -17,8 +19,8 @@ pub(crate) struct Path {
     pub(crate) delayed_ns: u32,
     /// Time that the receiver's link takes for a byte, in 1/16 ns, by the ACKs within flights.
     pub(crate) pace: u32,
-    /// The MSS of the sender's SYN, in bytes; 0 if none was seen.
-    pub(crate) mss_option: u16,
+    /// The MSS of the sender's SYN, in bytes; `None` if none was seen.
+    pub(crate) mss_option: Option<NonZeroU16>,
     /// Time to live of its SYN; 0 if none was seen.
     pub(crate) ttl: u8,
     /// What the receiver's times to live tell of who answered the handshake.
@@ -46,7 +48,7 @@ impl Default for Path {
             prompt_ns: 0,
             delayed_ns: 0,
             pace: 0,
-            mss_option: 0,
+            mss_option: None,
             ttl: 0,
             answered_by: AnsweredBy::Unknown,
         }
@@ -68,6 +70,11 @@ impl Path {
             _ if syn_ttl == ack_ttl => AnsweredBy::Receiver,
             _ => AnsweredBy::Another,
         };
+    }
+
+    /// Returns the MSS of the sender's SYN, in bytes; 0 if none was seen.
+    pub(crate) fn offered_mss(&self) -> u16 {
+        self.mss_option.map_or(0, NonZeroU16::get)
     }
 
     /// Returns whether a handshake has measured the way.

@@ -1,5 +1,7 @@
 //! What one direction remembers, segment by segment.
 
+use std::num::NonZeroU16;
+
 use tinygram_wire::endpoint::Endpoint;
 
 use super::*;
@@ -128,7 +130,7 @@ fn an_end_that_cannot_be_what_it_says_is_made_up() {
     let end = |ttl, mss_option, max_len| Half {
         path: Path {
             ttl,
-            mss_option,
+            mss_option: NonZeroU16::new(mss_option),
             ..Path::default()
         },
         max_len,

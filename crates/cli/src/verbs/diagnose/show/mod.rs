@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use tinygram_diagnosis::annotate::{self, Unfinished};
-use tinygram_diagnosis::{Capture, Echo, audit, html, json, tables};
+use tinygram_diagnosis::{Capture, Diagnosis, Echo, audit, html, json, tables};
 use tinygram_report::Destination;
 
 use super::args::Format;
@@ -52,7 +52,7 @@ pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
             };
         }
         (_, None) => Rendered::Text(match plan.parameters.explain {
-            Some(frame) => audit::story(frame, &results.diagnosis),
+            Some(frame) => explained(frame, &results.diagnosis)?,
             None => terminal::report(&plan, results),
         }),
     };
@@ -67,6 +67,18 @@ pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
             .map(|()| Done::Well)
             .map_err(|error| failed(&path, error)),
     }
+}
+
+/// Returns the story of a frame.
+fn explained(frame: u64, results: &Diagnosis) -> Result<String, Failure> {
+    let frames = results.total().frames;
+    if frame <= frames {
+        return Ok(audit::story(frame, results));
+    }
+    Err(Failure::Input(match frames {
+        0 => format!("--explain {frame}: the capture has no frames"),
+        _ => format!("--explain {frame}: the capture has no such frame (accepted: 1 to {frames})"),
+    }))
 }
 
 fn write_page(results: &Results, out: Destination) -> io::Result<()> {

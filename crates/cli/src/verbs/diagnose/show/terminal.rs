@@ -8,7 +8,7 @@ use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Kind, Lookalike, Si
 use tinygram_diagnosis::{
     Capture, Diagnosis, Group, asides, audit, groups, outcome, plural, seconds, totals,
 };
-use tinygram_stalls::ms;
+use tinygram_stalls::{Tier, ms};
 
 use super::super::plan::Plan;
 use super::super::results::Results;
@@ -51,7 +51,7 @@ fn verdict(out: &mut String, plan: &Plan, results: &Diagnosis, groups: &[Group<'
             total.dropped_findings
         );
     }
-    for sentence in asides(&total) {
+    for sentence in asides(results) {
         let _ = writeln!(out, "{sentence}");
     }
 }
@@ -256,6 +256,10 @@ fn findings(out: &mut String, plan: &Plan, results: &Diagnosis, group: &Group<'_
             "  ... and {} more (--verbose)",
             group.findings.len() - limit
         );
+    }
+    let likely = group.findings.iter().find(|it| it.tier() == Tier::Likely);
+    if let Some(bound) = likely.and_then(|it| it.bounded_by()) {
+        let _ = writeln!(out, "  (likely, not certain: {})", bound.check.failed);
     }
     let typical = group.typical();
     let _ = writeln!(out, "  Why, by {}:", frames(typical));
