@@ -1,0 +1,1 @@
+"""The parts of atlas/upstream/measure."""
