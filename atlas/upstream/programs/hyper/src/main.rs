@@ -57,12 +57,19 @@ async fn main() -> Result<(), Failure> {
     let mut tasks = Vec::new();
     for _ in 0..connections.parse()? {
         let url = format!("http://{host}:{port}/");
-        tasks.push(tokio::spawn(exchange_all(url, exchanges.parse()?, pieces.parse()?)));
+        tasks.push(tokio::spawn(exchange_all(
+            url,
+            exchanges.parse()?,
+            pieces.parse()?,
+        )));
     }
     let mut micros = Vec::new();
     for task in tasks {
         micros.extend(task.await??);
     }
-    println!("{{\"micros\": {micros:?}, \"seconds\": {}}}", began.elapsed().as_secs_f64());
+    println!(
+        "{{\"micros\": {micros:?}, \"seconds\": {}}}",
+        began.elapsed().as_secs_f64()
+    );
     Ok(())
 }
