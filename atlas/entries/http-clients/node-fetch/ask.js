@@ -1,0 +1,12 @@
+// fetch, which keeps its connections.
+const [address, port, exchanges, method] = process.argv.slice(2);
+(async () => {
+  for (let number = 0; exchanges === '0' || number < Number(exchanges); number++) {
+    const began = process.hrtime.bigint(), wall = Date.now() / 1000;
+    const answer = await fetch(`http://${address}:${port}/`, { method, body: method === 'POST' ? 'x'.repeat(400) : undefined });
+    await answer.text();
+    console.log(`${wall} ${Number(process.hrtime.bigint() - began) / 1e6}`);
+  }
+  console.log('done');
+  process.stdin.resume();
+})();

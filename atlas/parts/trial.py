@@ -1,0 +1,245 @@
+"""One conversation with one entry, seen by three instruments: the client's clock, the kernel (`tinygram watch`) and a
+capture (`tinygram diagnose`)."""
+import contextlib, json, os, pathlib, select, signal, subprocess, time
+
+from shared import programs
+from shared.network import CLIENT, SERVER
+from shared.processes import end, wait_for
+
+from . import rows
+from .entries import ATLAS, PYTHON, as_user, filled
+
+PORT = 7700
+#: An exchange that took so much longer than the path and the program's own pauses has stalled. The shortest delayed ACK of
+#: Linux is 40 ms; what a busy machine adds is less.
+STALL_MS = 25.0
+#: So many exchanges go before those that are counted, where something is changed.
+WARM_UP = 30
+#: Longest time for a conversation.
+PATIENCE_S = 90
+
+
+class Failed(Exception):
+    """Why a conversation could not be held."""
+
+
+class Sides:
+    """The two hosts, and which of them has the entry."""
+
+    def __init__(self, network, entry, words, scratch):
+        self.network, self.entry, self.scratch = network, entry, scratch
+        self.words = {**words, "address": SERVER, "port": str(PORT), "scratch": scratch}
+        self.where = 0 if entry.side == "server" else 1
+        # The last word of what enters one is --net=PATH.
+        self.namespaces = {os.stat(network.within(index)[-1].partition("=")[2]).st_ino for index in [0, 1]}
+
+    def entry_is(self, side):
+        return self.entry.side == side
+
+    def command(self, side, conversation, kind, exchanges, wrapper=(), start=None):
+        """The words that start a side: the entry as an ordinary user, or a peer of ours."""
+        words = {**self.words, "exchanges": str(exchanges)}
+        if self.entry_is(side):
+            return as_user([*wrapper, *filled([*(start or self.entry.start), *(conversation["asks"] if side == "client" else [])], words)])
+        peer = str(ATLAS / "peers" / f"speak_{self.entry.peer}.py")
+        if side == "server":
+            return as_user([PYTHON, peer, "answer", str(PORT), kind])
+        return as_user([PYTHON, peer, "ask", SERVER, str(PORT), str(exchanges), kind, *conversation["asks"]])
+
+    @contextlib.contextmanager
+    def server(self, *words, **more):
+        with self.started(0, self.command("server", *words, **more), "server") as process:
+            try:
+                wait_for(SERVER, PORT, self.network.within(1))
+            except RuntimeError:
+                raise Failed(f"the server does not listen: {self.said('server')}") from None
+            time.sleep(0.2)
+            yield process
+
+    @contextlib.contextmanager
+    def started(self, index, command, name):
+        environment = {**os.environ, "HOME": self.scratch, "TMPDIR": self.scratch}
+        with open(f"{self.scratch}/{name}.said", "w") as said:
+            process = subprocess.Popen([*self.network.within(index), *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said,
+                                       cwd=self.scratch, env=environment, start_new_session=True)
+        try:
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            end(process)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+    def said(self, name):
+        text = pathlib.Path(f"{self.scratch}/{name}.said").read_text(errors="replace").strip().splitlines()
+        return text[-1][:200] if text else "it said nothing"
+
+
+class Lines:
+    """What a client says of its exchanges: a line each, the time in milliseconds as its second word."""
+
+    def __init__(self, sides, client):
+        self.sides, self.client, self.rest = sides, client, b""
+
+    def take(self, wanted):
+        """The times of the next exchanges."""
+        times, until = [], time.monotonic() + PATIENCE_S
+        while len(times) < wanted:
+            ready, _, _ = select.select([self.client.stdout], [], [], max(0, until - time.monotonic()))
+            more = os.read(self.client.stdout.fileno(), 65536) if ready else b""
+            if not more:
+                raise Failed(f"the client came to {len(times)} exchanges: {self.sides.said('client')}")
+            times += self.of(more)
+        return times
+
+    def there(self):
+        """The times of those that are told already; it waits for none."""
+        times = []
+        while select.select([self.client.stdout], [], [], 0)[0] and (more := os.read(self.client.stdout.fileno(), 65536)):
+            times += self.of(more)
+        return times
+
+    def of(self, octets):
+        *lines, self.rest = (self.rest + octets).split(b"\n")
+        return [float(line.split()[1]) for line in lines if len(line.split()) == 2]
+
+
+@contextlib.contextmanager
+def stopped(process):
+    """The program and its children stand still."""
+    os.killpg(process.pid, signal.SIGSTOP)
+    try:
+        time.sleep(0.3)
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGCONT)
+
+
+def as_shipped(sides, conversation, kind, exchanges):
+    """What the three instruments saw of the program as it is."""
+    capture = f"{sides.scratch}/exchange.pcap"
+    with sides.server(conversation, kind, exchanges):
+        with watching(sides) as watched, capturing(sides, capture):
+            with sides.started(1, sides.command("client", conversation, kind, exchanges), "client") as client:
+                times = Lines(sides, client).take(exchanges)
+                sockets = open_sockets(sides)
+    packets = rows.of_capture(diagnosed(capture), sides.entry.side, exchanges)
+    return {**figures(times, packets["segments"], sides, conversation), "kernel": rows.of_watch(watched(), sides.namespaces), "capture": packets,
+            "sockets": rows.of_sockets(sockets, SERVER if sides.where == 0 else CLIENT, PORT)}
+
+
+def changed(sides, conversation, kind, exchanges, change):
+    """What a change makes of it: `nodelay` on the live sockets, `run`, or another way to start (the entry's option)."""
+    wrapper = [programs.TINYGRAM, "run", "--"] if change == "run" else []
+    own = {"wrapper": wrapper, "start": sides.entry.option["start"] if change == "option" else None}
+    of = {side: own if sides.entry_is(side) else {} for side in ["server", "client"]}
+    with sides.server(conversation, kind, 0, **of["server"]):
+        with sides.started(1, sides.command("client", conversation, kind, 0, **of["client"]), "client") as client:
+            lines = Lines(sides, client)
+            # What begins a connection is not counted, and `run` learns from the first answers.
+            lines.take(WARM_UP)
+            with setting(sides) if change == "nodelay" else contextlib.nullcontext():
+                with stopped(client):
+                    lines.there()
+                    before = Sent(sides)
+                # The one that stood still is not counted, either.
+                times = lines.take(exchanges + 1)
+                with stopped(client):
+                    times += lines.there()
+                    sent = Sent(sides).since(before)
+    return figures(times[1:], sent * (len(times) - 1) / len(times), sides, conversation)
+
+
+class Sent:
+    """How many data segments the entry's side has sent: by its open connections, or where these come and go by all of its host,
+    whose counter has a FIN as one."""
+
+    def __init__(self, sides):
+        self.all = sides.network.data_segments_sent(sides.where)
+        where = SERVER if sides.where == 0 else CLIENT
+        owned = [one for one in open_sockets(sides).get("connections", []) if one["local"].startswith(where)]
+        self.open = {(one["local"], one["remote"]): one["counts"]["data_segments_sent"] for one in owned}
+
+    def since(self, before):
+        if self.open and self.open.keys() == before.open.keys():
+            return sum(self.open.values()) - sum(before.open.values())
+        return self.all - before.all
+
+
+def figures(times, sent, sides, conversation):
+    usual = sides.network.rtt_ms * conversation.get("round_trips", 1) + conversation.get("pauses_ms", 0)
+    times = sorted(times)
+    return {"exchanges": len(times), "stalled": sum(one > usual + STALL_MS for one in times), "p50_ms": rank(times, 0.5),
+            "p99_ms": rank(times, 0.99), "segments_an_exchange": round(sent / len(times), 2)}
+
+
+def rank(times, share):
+    return round(times[min(len(times) - 1, int(share * len(times)))], 3)
+
+
+# The instruments ------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def watching(sides):
+    with open(f"{sides.scratch}/watch.said", "w") as said:
+        watch = subprocess.Popen([programs.TINYGRAM, "watch", "--json", "--once", "300s", str(PORT)], stdout=subprocess.PIPE, stderr=said, text=True)
+    # The first line would only come with a finding.
+    time.sleep(1.5)
+    lines = []
+
+    def seen():
+        found = [json.loads(line) for line in lines]
+        return [one for one in found if one.get("schema") == "tinygram.watch/1"]
+
+    try:
+        yield seen
+    finally:
+        time.sleep(0.3)
+        watch.send_signal(signal.SIGINT)
+        lines += watch.communicate()[0].splitlines()
+
+
+@contextlib.contextmanager
+def capturing(sides, path):
+    command = [*sides.network.within(sides.where), "tcpdump", "-i", "any", "--immediate-mode", "-s", "400", "-B", "16384", "-U", "-w", path, f"tcp port {PORT}"]
+    tcpdump = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    for line in tcpdump.stderr:
+        if "listening on" in line:
+            break
+    try:
+        yield
+    finally:
+        time.sleep(0.3)
+        tcpdump.send_signal(signal.SIGINT)
+        said = tcpdump.communicate()[1]
+    if "\n0 packets dropped by kernel" not in f"\n{said}":
+        raise Failed(f"the capture lacks packets: {said.strip().splitlines()[-1]}")
+
+
+def diagnosed(capture):
+    said = subprocess.run([programs.TINYGRAM, "diagnose", "--json", capture], capture_output=True, text=True)
+    if said.returncode not in (0, 1, 3):
+        raise Failed(f"diagnose: {said.stderr.strip()}")
+    return json.loads(said.stdout)
+
+
+def open_sockets(sides):
+    command = [*sides.network.within(sides.where), programs.TINYGRAM, "ps", "--json", str(PORT)]
+    return json.loads(subprocess.run(command, capture_output=True, text=True).stdout or "{}")
+
+
+@contextlib.contextmanager
+def setting(sides):
+    """TCP_NODELAY on the entry's live sockets and those to come; it is put back at the end."""
+    command = [*sides.network.within(sides.where), programs.TINYGRAM, "set", "--for", "120s", str(PORT), "nodelay=on"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    time.sleep(0.8)
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        said = process.communicate()[0].strip().splitlines()
+        if process.returncode not in (0, 1, -2, 130):
+            raise Failed(f"set: {(said or ['nothing'])[-1][:200]}")
