@@ -9,17 +9,23 @@ use crate::exit::Failure;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// From now on a signal asks to stop, and does not end the process. A second one does, unless it belongs to the first:
+/// Lets a signal, from now on, ask to stop, and not end the process. A second one does, unless it belongs to the first:
 /// where a parent dies that has several threads, the kernel may send the signal of its death for each of them.
+pub(crate) fn listen() -> Result<(), Failure> {
+    listen_and_leave(|| {})
+}
+
+/// As [`listen`]; a second signal first calls `leave`, for a terminal that is to be put back.
 #[expect(
     clippy::disallowed_methods,
     reason = "how long ago it was asked is real time"
 )]
-pub(crate) fn listen() -> Result<(), Failure> {
+pub(crate) fn listen_and_leave(leave: fn()) -> Result<(), Failure> {
     let first = OnceLock::new();
     ctrlc::set_handler(move || {
         let is_again = ASKED.swap(true, Ordering::Relaxed);
         if first.get_or_init(Instant::now).elapsed() > ONE_ASKING && is_again {
+            leave();
             std::process::exit(130);
         }
     })

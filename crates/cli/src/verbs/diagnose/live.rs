@@ -1,30 +1,15 @@
 //! Standard input that Ctrl-C ends: what was read so far is still reported.
 
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use crate::exit::Failure;
-
-static STOPPED: AtomicBool = AtomicBool::new(false);
-
-/// Returns whether the user has asked to end.
-pub(super) fn stopped() -> bool {
-    STOPPED.load(Ordering::Relaxed)
-}
+use crate::stop;
 
 /// Returns standard input as a stream that ends on Ctrl-C. A second Ctrl-C ends the program.
 pub(super) fn stdin() -> Result<impl Read + 'static, Failure> {
-    ctrlc::set_handler(|| {
-        if STOPPED.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    })
-    .map_err(|error| Failure::Io {
-        doing: "listening for Ctrl-C".into(),
-        error: io::Error::other(error),
-    })?;
+    stop::listen()?;
     // A blocked read cannot be cancelled, so it has its own thread, which may stay blocked.
     let (into, chunks) = sync_channel(CHUNKS);
     std::thread::spawn(move || {
@@ -60,7 +45,7 @@ impl Read for Stdin {
         while self.used == self.chunk.len() {
             match self.chunks.recv_timeout(PATIENCE) {
                 Ok(chunk) => (self.chunk, self.used) = (chunk?, 0),
-                Err(RecvTimeoutError::Timeout) if stopped() => return Ok(0),
+                Err(RecvTimeoutError::Timeout) if stop::is_asked() => return Ok(0),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
             }

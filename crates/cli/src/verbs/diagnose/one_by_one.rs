@@ -14,6 +14,7 @@ use super::live;
 use super::plan::Plan;
 use crate::exit::Failure;
 use crate::files::{self, Input};
+use crate::stop;
 use crate::terminal::Reading;
 
 /// Is called with the state of the analysis.
@@ -75,7 +76,7 @@ fn read(
     let silent = |_: &Analyzer| Ok(());
     // A live capture that is stopped may end inside a record.
     let is_no_stop =
-        |error: &CaptureError| !(live::stopped() && matches!(error, CaptureError::CutOff { .. }));
+        |error: &CaptureError| !(stop::is_asked() && matches!(error, CaptureError::CutOff { .. }));
     // The progress ends with its arm, before anything is said.
     Ok(match input {
         Input::File(path) => {
@@ -96,7 +97,7 @@ fn read(
     })
 }
 
-/// The same, in this thread, and calls `tell` after each frame.
+/// Reads the same in this thread, and calls `tell` after each frame.
 fn frames(
     source: impl Read + 'static,
     analyzer: &mut Analyzer,

@@ -10,7 +10,7 @@ use std::net::{SocketAddr, TcpListener};
 use tinygram_host::container::Container;
 use tinygram_watch::finding::Part;
 
-use super::Watch;
+use super::done::Watch;
 use super::http::{self, Bounds, Page};
 use crate::exit::Failure;
 

@@ -10,8 +10,9 @@ use tinygram_report::Ink;
 use tinygram_watch::finding::Finding;
 use tinygram_watch::summary::Summary;
 
+use super::done::Watch;
 use super::repeats::Habit;
-use super::{Watch, sentence, table};
+use super::{sentence, table};
 use crate::amount::in_words;
 use crate::columns::{BOLD, PLAIN, cut};
 use crate::exit::Failure;
@@ -178,7 +179,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A stall of `pid`, which serves port 8080.
+    /// Returns a stall of `pid`, which serves port 8080.
     pub(in super::super) fn stall(pid: u32) -> (Finding, Process) {
         let connection = Connection {
             cookie: pid.into(),

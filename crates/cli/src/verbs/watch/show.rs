@@ -7,10 +7,11 @@ use tinygram_host::process::Process;
 use tinygram_stalls::{Obstacle, Tier};
 use tinygram_watch::finding::Finding;
 
+use super::done::Watch;
 use super::otlp::Ended;
 use super::repeats::Repeats;
 use super::screen::Screen;
-use super::{Args, Watch, json, screen, sentence, table};
+use super::{Args, json, screen, sentence, table};
 use crate::amount::in_words;
 use crate::exit::Failure;
 use crate::glossary::Glosses;

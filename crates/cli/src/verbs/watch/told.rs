@@ -1,0 +1,68 @@
+//! Who is told of what was found: the reader, a collector, and whoever asks for the page.
+
+use std::time::Duration;
+
+use tinygram_host::process::Process;
+use tinygram_host::root::Root;
+use tinygram_watch::finding::Finding;
+
+use super::done::Watch;
+use super::http::Page;
+use super::otlp::Export;
+use super::show::Show;
+use super::{Args, metrics};
+use crate::exit::Failure;
+
+pub(super) struct Listeners {
+    show: Show,
+    page: Option<Page>,
+    export: Option<Export>,
+}
+
+impl Listeners {
+    /// Opens what the arguments ask for; nothing is sent yet.
+    pub(super) fn open(args: &Args) -> Result<Self, Failure> {
+        Ok(Self {
+            page: args.metrics.map(metrics::serve).transpose()?,
+            show: Show::new(args),
+            export: None,
+        })
+    }
+
+    pub(super) fn begin(&mut self, args: &Args, root: &Root, watch: &Watch) -> Result<(), Failure> {
+        if let Some(url) = &args.otlp {
+            self.export = Some(Export::start(url, root)?);
+        }
+        self.show.begin(watch)
+    }
+
+    /// Tells of new findings.
+    pub(super) fn hear(&mut self, findings: Vec<(Finding, Process)>) -> Result<(), Failure> {
+        for (finding, process) in findings {
+            if let Some(export) = &mut self.export {
+                export.add(&finding, &process);
+            }
+            self.show.finding(&finding, &process)?;
+        }
+        Ok(())
+    }
+
+    /// Renews what is shown of the state.
+    pub(super) fn breathe(&mut self, watch: &Watch, watched: Duration) -> Result<(), Failure> {
+        self.show.breathe(watch, watched)?;
+        if let Some(export) = &mut self.export {
+            export.breathe(watched);
+        }
+        if let Some(page) = &self.page {
+            page.renew(metrics::text(watch));
+        }
+        Ok(())
+    }
+
+    /// Tells of the end; returns whether all were told everything.
+    pub(super) fn end(mut self, watch: &Watch, watched: Duration) -> Result<bool, Failure> {
+        let exported = self.export.take().map(Export::end);
+        self.show.end(watch, exported.as_ref(), watched)?;
+        Ok(exported.is_none_or(|exported| exported.is_whole()))
+    }
+}
