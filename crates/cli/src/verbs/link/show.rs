@@ -6,7 +6,9 @@ use serde::Serialize;
 use tinygram_link::namespace::Namespace;
 use tinygram_link::relay::Carried;
 
-use super::{Args, FAR, NEAR};
+use super::plan::{Emulation, FAR, How, NEAR, Plan};
+use crate::exit::{Done, Failure, complain};
+use crate::terminal;
 
 /// Returns where the ends are and how to enter them.
 pub(super) fn invitation(near: &Namespace, far: &Namespace) -> String {
@@ -19,8 +21,25 @@ pub(super) fn invitation(near: &Namespace, far: &Namespace) -> String {
     text + "Ctrl-C ends the link.\n"
 }
 
+/// Shows what an emulated link carried.
+pub(super) fn ended(plan: &Plan, carried: Option<&[Carried; 2]>) -> Result<Done, Failure> {
+    let (Some(carried), How::Emulated(emulation)) = (carried, &plan.how) else {
+        return Ok(Done::Well);
+    };
+    let text = match plan.json {
+        true => json(emulation, carried),
+        false => text(carried),
+    };
+    if plan.command.is_empty() {
+        return terminal::print(text.as_bytes());
+    }
+    // Standard output belongs to the command.
+    complain(text.trim_end_matches('\n'));
+    Ok(Done::Well)
+}
+
 /// Returns the statistics as a table.
-pub(super) fn text(carried: &[Carried; 2]) -> String {
+fn text(carried: &[Carried; 2]) -> String {
     let mut text = String::new();
     for (name, way) in WAYS.iter().zip(carried) {
         let counts = way.counts;
@@ -53,18 +72,10 @@ pub(super) fn text(carried: &[Carried; 2]) -> String {
 }
 
 /// Returns the statistics as a document.
-pub(super) fn json(args: &Args, carried: &[Carried; 2]) -> String {
+fn json(emulation: &Emulation, carried: &[Carried; 2]) -> String {
     let document = Document {
         schema: "tinygram.link/1",
-        rate_bits_per_second: args.rate,
-        delay_ms: args.delay.as_secs_f64() * 1e3,
-        loss: args.loss,
-        reorder: args.reorder,
-        reorder_by_ms: args.reorder_by.as_secs_f64() * 1e3,
-        duplicate: args.duplicate,
-        queue_packets: args.queue,
-        mtu: args.mtu,
-        seed: args.seed,
+        emulation,
         there: Way::from(&carried[0]),
         back: Way::from(&carried[1]),
     };
@@ -72,17 +83,10 @@ pub(super) fn json(args: &Args, carried: &[Carried; 2]) -> String {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct Document<'a> {
     schema: &'static str,
-    rate_bits_per_second: Option<u64>,
-    delay_ms: f64,
-    loss: f64,
-    reorder: f64,
-    reorder_by_ms: f64,
-    duplicate: f64,
-    queue_packets: u32,
-    mtu: u16,
-    seed: u64,
+    #[serde(flatten)]
+    emulation: &'a Emulation,
     there: Way,
     back: Way,
 }

@@ -1,0 +1,116 @@
+//! What `link` is to join, and how.
+
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+use tinygram_link::device::Addresses;
+use tinygram_link::emulator::Rules;
+use tinygram_link::veth::Offload;
+
+use super::Args;
+
+pub(super) struct Plan {
+    /// The names of the two namespaces; new ones are made if there are none.
+    pub(super) between: Option<[String; 2]>,
+    pub(super) how: How,
+    /// What runs in the first namespace; the link stays until Ctrl-C if it is empty.
+    pub(super) command: Vec<OsString>,
+    pub(super) json: bool,
+}
+
+/// What joins them.
+pub(super) enum How {
+    Emulated(Emulation),
+    Veth(Offload),
+}
+
+/// An emulated link, as the document echoes it.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct Emulation {
+    #[serde(rename = "rate_bits_per_second")]
+    rate: Option<u64>,
+    #[serde(rename = "delay_ms", serialize_with = "in_ms")]
+    delay: Duration,
+    loss: f64,
+    reorder: f64,
+    #[serde(rename = "reorder_by_ms", serialize_with = "in_ms")]
+    reorder_by: Duration,
+    duplicate: f64,
+    #[serde(rename = "queue_packets")]
+    queue: u32,
+    pub(super) mtu: u16,
+    pub(super) seed: u64,
+}
+
+impl Plan {
+    pub(super) fn of(args: &Args) -> Result<Self, String> {
+        Ok(Self {
+            between: between(&args.namespaces)?,
+            how: match (args.veth, args.offload) {
+                (true, true) => How::Veth(Offload::On),
+                (true, false) => How::Veth(Offload::Off),
+                (false, _) => How::Emulated(Emulation::of(args)),
+            },
+            command: args.command.clone(),
+            json: args.json,
+        })
+    }
+}
+
+impl Emulation {
+    fn of(args: &Args) -> Self {
+        Self {
+            rate: args.rate,
+            delay: args.delay,
+            loss: args.loss,
+            reorder: args.reorder,
+            reorder_by: args.reorder_by,
+            duplicate: args.duplicate,
+            queue: args.queue,
+            mtu: args.mtu,
+            seed: args.seed,
+        }
+    }
+
+    /// Returns what the emulator goes by.
+    pub(super) fn rules(&self) -> Rules {
+        Rules {
+            rate: self.rate,
+            delay: self.delay,
+            loss: self.loss,
+            reorder: self.reorder,
+            reorder_by: self.reorder_by,
+            duplicate: self.duplicate,
+            queue: self.queue as usize,
+        }
+    }
+}
+
+fn between(typed: &[String]) -> Result<Option<[String; 2]>, String> {
+    let [first, second] = typed else {
+        return Ok(None);
+    };
+    if first == second {
+        return Err(format!(
+            "--namespaces {first} {second}: a link joins two namespaces, not one with itself"
+        ));
+    }
+    Ok(Some([first.clone(), second.clone()]))
+}
+
+fn in_ms<S: Serializer>(length: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_f64(length.as_secs_f64() * 1e3)
+}
+
+/// The addresses of the first end.
+pub(super) const NEAR: Addresses = Addresses {
+    v4: Ipv4Addr::new(10, 77, 0, 1),
+    v6: Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1),
+};
+/// The addresses of the second end.
+pub(super) const FAR: Addresses = Addresses {
+    v4: Ipv4Addr::new(10, 77, 0, 2),
+    v6: Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 2),
+};
