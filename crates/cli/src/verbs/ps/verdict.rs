@@ -31,7 +31,7 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    /// One line for a person.
+    /// Returns one line for a person.
     pub(crate) fn explain(&self) -> String {
         match self {
             Self::HeldNow { bytes } => {
