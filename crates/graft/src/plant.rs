@@ -69,17 +69,7 @@ pub(crate) fn plant(
     bias: u64,
     object: &Object,
 ) -> Result<Planted, Failed> {
-    for site in &program.sites {
-        let expected = site.shape.octets();
-        let mut there = vec![0; expected.len()];
-        doing(
-            "reading its code",
-            tracee.read(site.address + bias, &mut there),
-        )?;
-        if there != expected {
-            return Err(Failed::Differs);
-        }
-    }
+    verify(tracee, program, bias)?;
     let (mapping, shared) = share(tracee, pidfd, scratch)?;
     let at = |shape: Shape| {
         let site = program.sites.iter().find(|site| site.shape == shape);
@@ -153,6 +143,22 @@ pub(crate) fn plant(
         shared: (shared, size_of::<Shared>() as u64),
         code: (here, length),
     })
+}
+
+/// Makes sure that the process has at each site what the file has there.
+fn verify(tracee: &Tracee, program: &Program, bias: u64) -> Result<(), Failed> {
+    for site in &program.sites {
+        let expected = site.shape.octets();
+        let mut there = vec![0; expected.len()];
+        doing(
+            "reading its code",
+            tracee.read(site.address + bias, &mut there),
+        )?;
+        if there != expected {
+            return Err(Failed::Differs);
+        }
+    }
+    Ok(())
 }
 
 /// Writes the jumps.

@@ -66,6 +66,12 @@ pub enum Refused {
     Version(String),
 }
 
+impl From<glibc::UnknownWait> for Refused {
+    fn from(glibc::UnknownWait { address, number }: glibc::UnknownWait) -> Self {
+        Self::Waits { address, number }
+    }
+}
+
 /// Reads the file of a program.
 ///
 /// # Errors
@@ -90,9 +96,10 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
         let headers = file.elf_program_headers().iter();
         headers.filter(|header| header.p_type(endian) == elf::PT_LOAD)
     };
+    let code = || loaded().filter(|header| header.p_flags(endian) & elf::PF_X != 0);
     let found = |shape: Shape| {
         let mut found = Vec::new();
-        for header in loaded().filter(|header| header.p_flags(endian) & elf::PF_X != 0) {
+        for header in code() {
             let data = header.data(endian, bytes).map_err(|()| Refused::NotOurs)?;
             let octets = shape.octets();
             let matches = data
@@ -101,7 +108,7 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
                 .filter(|(_, window)| *window == octets);
             found.extend(matches.map(|(at, _)| header.p_vaddr(endian) + at as u64));
         }
-        Ok(found)
+        Ok::<Vec<u64>, Refused>(found)
     };
     let site = |shape: Shape, refused: &dyn Fn(usize) -> Refused| match found(shape)?[..] {
         [address] => Ok(Site { shape, address }),
@@ -115,12 +122,10 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
         ]
     } else if is_glibc(&file) {
         let mut sites = Vec::new();
-        for header in loaded().filter(|header| header.p_flags(endian) & elf::PF_X != 0) {
+        for header in code() {
             let data = header.data(endian, bytes).map_err(|()| Refused::NotOurs)?;
             let found = glibc::sites(header.p_vaddr(endian), data);
-            sites.extend(found.map_err(|glibc::UnknownWait { address, number }| {
-                Refused::Waits { address, number }
-            })?);
+            sites.extend(found?);
         }
         if !glibc::can_hold(&sites) {
             return Err(Refused::NoWrites);
@@ -129,8 +134,7 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
     } else {
         let site = site(Shape::MuslSyscall, &Refused::Static)?;
         // Where pthread_cancel is linked in, the same octets are there, but nothing leads to them.
-        let mut code = loaded().filter(|header| header.p_flags(endian) & elf::PF_X != 0);
-        let is_used = code.any(|header| {
+        let is_used = code().any(|header| {
             let data = header.data(endian, bytes).unwrap_or_default();
             leads_to(site.address, header.p_vaddr(endian), data)
         });
@@ -139,14 +143,12 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
         }
         vec![site]
     };
-    let low = loaded().map(|header| header.p_vaddr(endian)).min();
-    let high = loaded()
-        .map(|header| {
-            header
-                .p_vaddr(endian)
-                .saturating_add(header.p_memsz(endian))
-        })
-        .max();
+    let ends = |header: &elf::ProgramHeader64<Endianness>| {
+        let begin = header.p_vaddr(endian);
+        (begin, begin.saturating_add(header.p_memsz(endian)))
+    };
+    let low = loaded().map(|header| ends(header).0).min();
+    let high = loaded().map(|header| ends(header).1).max();
     let base = loaded()
         .find(|header| header.p_offset(endian) == 0)
         .map(|header| header.p_vaddr(endian));

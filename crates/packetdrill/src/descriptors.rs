@@ -28,6 +28,7 @@ impl World {
     /// Gives the descriptor a number that the kernel keeps free: at its end, packetdrill asks the
     /// kernel to close what the script left open.
     fn insert(&mut self, descriptor: Descriptor) -> c_int {
+        // SAFETY: a path that ends with a null, and flags that need no mode.
         let fd = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
         assert!(fd >= 0, "/dev/null can be opened");
         self.descriptors.insert(fd, descriptor);
@@ -207,6 +208,7 @@ impl World {
         let Some(descriptor) = self.descriptors.remove(&fd) else {
             return Err(Errno(EBADF));
         };
+        // SAFETY: `insert` opened it, and nobody else closes it.
         unsafe { libc::close(fd) };
         for other in self.descriptors.values_mut() {
             if let Kind::Epoll(watched) = &mut other.kind {

@@ -77,6 +77,13 @@ pub(crate) fn octets(info: &Info) -> Vec<u8> {
     ] {
         to.extend((time.as_nanos() / 1000).to_ne_bytes());
     }
+    extend_by_newer(&mut to, info, mss);
+    to.resize(TCP_INFO, 0);
+    to
+}
+
+/// Appends the fields from `tcpi_delivered` on.
+fn extend_by_newer(to: &mut Vec<u8>, info: &Info, mss: u64) {
     for field in [0, 0] {
         // delivered, delivered_ce
         to.extend(u32::to_ne_bytes(field));
@@ -89,8 +96,6 @@ pub(crate) fn octets(info: &Info) -> Vec<u8> {
         // dsack_dups, reord_seen, rcv_ooopack, snd_wnd
         to.extend(field.to_ne_bytes());
     }
-    to.resize(TCP_INFO, 0);
-    to
 }
 
 /// Returns the structure for a socket without a connection: only its state.

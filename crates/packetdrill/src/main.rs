@@ -130,22 +130,7 @@ fn run(arguments: &Arguments) -> io::Result<bool> {
     }
     if arguments.table {
         let kernel = match &arguments.kernel {
-            Some(path) => Some(
-                read(path)?
-                    .lines()
-                    .filter_map(|line| {
-                        let mut parts = line.split('\t');
-                        let script = parts.next()?.to_owned();
-                        Some((
-                            script,
-                            match parts.next()? {
-                                "pass" => Outcome::Pass,
-                                _ => Outcome::Fail(String::new()),
-                            },
-                        ))
-                    })
-                    .collect(),
-            ),
+            Some(path) => Some(read(path)?.lines().filter_map(outcome_of).collect()),
             None => None,
         };
         print!("{}", table(&outcomes, kernel.as_ref(), &expected));
@@ -158,4 +143,15 @@ fn run(arguments: &Arguments) -> io::Result<bool> {
         eprintln!("{surprise}");
     }
     Ok(surprises.is_empty())
+}
+
+/// Reads a line that `--outcomes` wrote: the script, and how it ended.
+fn outcome_of(line: &str) -> Option<(String, Outcome)> {
+    let mut parts = line.split('\t');
+    let script = parts.next()?.to_owned();
+    let outcome = match parts.next()? {
+        "pass" => Outcome::Pass,
+        _ => Outcome::Fail(String::new()),
+    };
+    Some((script, outcome))
 }

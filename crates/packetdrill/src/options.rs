@@ -150,27 +150,23 @@ impl World {
                     let asked = u16::try_from(value).ok().filter(|mss| *mss > 0);
                     options.mss = asked;
                 }
-                // SOCK_RCVBUF_LOCK: the buffer does not grow, and the window scale is chosen for
-                // its size.
-                (SOL_SOCKET, libc::SO_RCVBUF) if !freebsd => {
-                    if let Some(extensions) = &mut options.extensions {
-                        extensions.receive_buffer_most = None;
-                    }
-                }
-                // SOCK_SNDBUF_LOCK.
-                (SOL_SOCKET, libc::SO_SNDBUF) => {
-                    if let Some(extensions) = &mut options.extensions {
-                        extensions.send_buffer_most = None;
-                    }
-                }
                 (IPPROTO_TCP, libc::TCP_DEFER_ACCEPT) => {
                     let secs = Some(value.max(0) as u64).filter(|secs| *secs > 0);
                     options.defer_accept = secs.map(Duration::from_secs);
                 }
+                _ => {}
+            }
+            let Some(extensions) = &mut options.extensions else {
+                return;
+            };
+            match (level, name) {
+                // SOCK_RCVBUF_LOCK: the buffer does not grow, and the window scale is chosen for
+                // its size.
+                (SOL_SOCKET, libc::SO_RCVBUF) if !freebsd => extensions.receive_buffer_most = None,
+                // SOCK_SNDBUF_LOCK.
+                (SOL_SOCKET, libc::SO_SNDBUF) => extensions.send_buffer_most = None,
                 (IPPROTO_TCP, libc::TCP_SYNCNT) => {
-                    if let Some(extensions) = &mut options.extensions {
-                        extensions.syn_retries = Some(SynRetries::both(value as u32));
-                    }
+                    extensions.syn_retries = Some(SynRetries::both(value as u32));
                 }
                 _ => {}
             }

@@ -167,10 +167,8 @@ fn judge(name: &str, played: &Played) -> Vec<String> {
             ));
         }
     }
-    let floods = findings
-        .iter()
-        .filter(|f| f.kind == Kind::TinygramFlood)
-        .count() as u64;
+    let is_flood = |f: &&&Finding| f.kind == Kind::TinygramFlood;
+    let floods = findings.iter().filter(is_flood).count();
     if (floods > 0) != (truth["floods"].as_u64() > Some(0)) {
         wrong.push(format!("{name}: {floods} floods"));
     }

@@ -100,6 +100,7 @@ fn a_signal_to_the_group_reaches_the_program_once() {
         unsafe { libc::kill(group, signal) };
         assert_eq!(next(), said);
     }
+    // SAFETY: a signal to a group that we made.
     unsafe { libc::kill(group, libc::SIGTERM) };
     assert_eq!(next(), "", "nothing twice");
     assert_eq!(child.wait().unwrap().code(), Some(4));

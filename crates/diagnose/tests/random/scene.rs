@@ -275,6 +275,7 @@ impl Style {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each family")]
     fn scripts(&self, dice: &mut Dice) -> [Vec<Act>; 2] {
         let (mut client, mut server) = (Vec::new(), Vec::new());
         match self.family {

@@ -277,6 +277,10 @@ impl Player {
         Ok(())
     }
 
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one arm for each call of the notation"
+    )]
     fn call(&mut self, thread: &str, call: &Call, event: &Event) -> Played {
         let now = self.now;
         let index = self.thread(thread);

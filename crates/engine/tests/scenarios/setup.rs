@@ -59,6 +59,10 @@ fn round_numbers() -> Config {
 }
 
 /// Builds what `setup` asks for, with the policies of `instead` where they are given.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one arm for each word of the notation"
+)]
 pub(crate) fn stage(setup: &Setup, instead: Instead<'_>) -> Result<Stage, Unreadable> {
     let mut config = round_numbers();
     let mut peer_window = 60_000;

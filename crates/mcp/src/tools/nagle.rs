@@ -164,30 +164,7 @@ fn of_capture(seen: &Diagnosis) -> Told {
         .flat_map(|connection| &connection.ruled_out);
     // What was seen too seldom is a reason not to tell.
     let looks_alike = lookalikes(ruled_out.filter(|one| one.kind != UNCORROBORATED));
-    if answer == Answer::No
-        && let Some(longest) = looks_alike.first()
-    {
-        sentence += &format!(
-            " What looks like it and is not: {} ({}, {:.0} ms).",
-            longest.kind,
-            times(longest.count),
-            longest.time_ms
-        );
-    }
-    if answer != Answer::Yes
-        && let Some(dominated) = &seen.summary.dominated_by
-    {
-        sentence += &format!(
-            " Most of the time went to another cause: {} ({:.0} ms).",
-            dominated.by, dominated.time_ms
-        );
-    }
-    if answer == Answer::No && seen.summary.unwatched > 0 {
-        sentence += &format!(
-            " Data was held {} while nobody was seen to wait.",
-            times(seen.summary.unwatched)
-        );
-    }
+    sentence += &beside(answer, seen, looks_alike.first());
     Told {
         answer,
         sentence,
@@ -300,6 +277,36 @@ fn why_not(seen: &Diagnosis, maybe: usize) -> Vec<Untold> {
         ));
     }
     why
+}
+
+/// Says what else was seen, beside the answer.
+fn beside(answer: Answer, seen: &Diagnosis, lookalike: Option<&Lookalike>) -> String {
+    let mut said = String::new();
+    if answer == Answer::No
+        && let Some(longest) = lookalike
+    {
+        said += &format!(
+            " What looks like it and is not: {} ({}, {:.0} ms).",
+            longest.kind,
+            times(longest.count),
+            longest.time_ms
+        );
+    }
+    if answer != Answer::Yes
+        && let Some(dominated) = &seen.summary.dominated_by
+    {
+        said += &format!(
+            " Most of the time went to another cause: {} ({:.0} ms).",
+            dominated.by, dominated.time_ms
+        );
+    }
+    if answer == Answer::No && seen.summary.unwatched > 0 {
+        said += &format!(
+            " Data was held {} while nobody was seen to wait.",
+            times(seen.summary.unwatched)
+        );
+    }
+    said
 }
 
 fn others(seen: &Diagnosis) -> Vec<Other> {

@@ -1,6 +1,11 @@
 //! packetdrill's `struct packetdrill_interface` (`packetdrill.h`), filled by
 //! [`packetdrill_interface_init`].
 
+#![expect(
+    clippy::undocumented_unsafe_blocks,
+    reason = "one reason for all: packetdrill passes what packetdrill.h says, as the C library's callers do"
+)]
+
 mod address;
 mod caller;
 mod interposed;

@@ -96,18 +96,7 @@ pub(super) fn run(effort: &Effort) -> Outcome {
             "A delayed answer arrives right after a tick. If the next answer is also delayed, it \
              waits for the next tick (section 3.2).",
         ],
-        parameters: vec![
-            Parameter {
-                name: "answers of 13,000 octets among nine shorter ones",
-                value: "FDDI, MSS 4312: three full segments and 64 octets".into(),
-                origin: Origin::Assumed("any length with OF+SFS would do"),
-            },
-            Parameter {
-                name: "round-trip time",
-                value: "2.4 ms".into(),
-                origin: Origin::Fitted("with it, answers take the 5 ms of the paper's example"),
-            },
-        ],
+        parameters: parameters(),
         rows,
         plots: vec![in_order(locked), distribution(delays, strangers)],
         notes: vec![
@@ -118,6 +107,21 @@ pub(super) fn run(effort: &Effort) -> Outcome {
         ],
         ..Outcome::default()
     }
+}
+
+fn parameters() -> Vec<Parameter> {
+    vec![
+        Parameter {
+            name: "answers of 13,000 octets among nine shorter ones",
+            value: "FDDI, MSS 4312: three full segments and 64 octets".into(),
+            origin: Origin::Assumed("any length with OF+SFS would do"),
+        },
+        Parameter {
+            name: "round-trip time",
+            value: "2.4 ms".into(),
+            origin: Origin::Fitted("with it, answers take the 5 ms of the paper's example"),
+        },
+    ]
 }
 
 const ONE_OF_TEN_LENGTHS: usize = 10;

@@ -164,27 +164,7 @@ fn enter(
     };
     let covered = Identity::BOOKED | Identity::ALONE | Identity::STREAM;
     if identity.masked(covered) != Identity::BOOKED {
-        let wrote = Wrote {
-            len,
-            held: false,
-            joined: false,
-            second: false,
-            unwatched: false,
-            measured: false,
-        };
-        ledger::wrote(orders, identity, wrote);
-        thread.note(
-            fd,
-            LastWrite {
-                wrote,
-                memory: holding.memory.load(Relaxed),
-                interval: holding.interval.load(Relaxed),
-            },
-        );
-        return Entry {
-            decision: Decision::Pass,
-            dirty: false,
-        };
+        return enter_uncovered(orders, fd, identity, holding, thread, len);
     }
     let interval = thread.interval();
     let since_ns = holding.held_since();
@@ -245,6 +225,37 @@ fn enter(
     };
     thread.note(fd, last);
     Entry { decision, dirty }
+}
+
+/// Enters a write that is counted alone: it passes, whatever the policy.
+#[inline(always)]
+fn enter_uncovered(
+    orders: &Orders,
+    fd: c_int,
+    identity: Identity,
+    holding: &Holding,
+    thread: &Thread,
+    len: usize,
+) -> Entry {
+    let wrote = Wrote {
+        len,
+        held: false,
+        joined: false,
+        second: false,
+        unwatched: false,
+        measured: false,
+    };
+    ledger::wrote(orders, identity, wrote);
+    let last = LastWrite {
+        wrote,
+        memory: holding.memory.load(Relaxed),
+        interval: holding.interval.load(Relaxed),
+    };
+    thread.note(fd, last);
+    Entry {
+        decision: Decision::Pass,
+        dirty: false,
+    }
 }
 
 /// Why a write that is to be held passes.

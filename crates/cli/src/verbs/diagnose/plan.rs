@@ -73,17 +73,16 @@ impl Plan {
                 )));
             }
         }
-        if args.annotate.is_some() && tinygram_diagnosis::streams(&inputs, Input::name).len() > 1 {
-            return Err(Failure::Input(
-                "--annotate writes the copy of one capture (accepted: one CAPTURE, or the files of one ring buffer)"
-                    .to_owned(),
-            ));
-        }
-        if args.explain.is_some() && tinygram_diagnosis::streams(&inputs, Input::name).len() > 1 {
-            return Err(Failure::Input(
-                "--explain tells of a frame of one capture (accepted: one CAPTURE, or the files of one ring buffer)"
-                    .to_owned(),
-            ));
+        let of_one_capture = [
+            ("--annotate writes the copy", args.annotate.is_some()),
+            ("--explain tells of a frame", args.explain.is_some()),
+        ];
+        for (flag_does, asked) in of_one_capture {
+            if asked && tinygram_diagnosis::streams(&inputs, Input::name).len() > 1 {
+                return Err(Failure::Input(format!(
+                    "{flag_does} of one capture (accepted: one CAPTURE, or the files of one ring buffer)"
+                )));
+            }
         }
         for out in [&args.results.output, &args.html, &args.annotate]
             .into_iter()
