@@ -161,6 +161,36 @@ impl Sub for Duration {
     }
 }
 
+impl From<Duration> for core::time::Duration {
+    fn from(length: Duration) -> Self {
+        Self::from_nanos(length.0)
+    }
+}
+
+impl TryFrom<core::time::Duration> for Duration {
+    type Error = core::num::TryFromIntError;
+
+    /// Returns the same length.
+    ///
+    /// # Errors
+    ///
+    /// A length beyond 2^64 - 1 nanoseconds (584 years) does not fit.
+    ///
+    /// ```
+    /// use tinygram_engine::Duration;
+    ///
+    /// let usual = core::time::Duration::from_millis(40);
+    /// let ours = Duration::try_from(usual)?;
+    /// assert_eq!(ours, Duration::from_millis(40));
+    /// assert_eq!(core::time::Duration::from(ours), usual);
+    /// assert!(Duration::try_from(core::time::Duration::MAX).is_err());
+    /// # Ok::<(), core::num::TryFromIntError>(())
+    /// ```
+    fn try_from(length: core::time::Duration) -> Result<Self, Self::Error> {
+        Ok(Self(u64::try_from(length.as_nanos())?))
+    }
+}
+
 impl fmt::Display for Instant {
     /// Writes seconds with six decimals, as tcpdump prints relative times.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
