@@ -11,6 +11,14 @@ pub enum CaptureError {
         /// The four bytes found where a magic number should be.
         magic: [u8; 4],
     },
+    /// The source is packed in a way that this build does not unpack.
+    #[error(
+        "is packed by {packed}, which this build does not unpack (accepted: the unpacked file; the feature {packed} of tinygram-wire)"
+    )]
+    NotInThisBuild {
+        /// The name of the format, and of the feature.
+        packed: &'static str,
+    },
     /// The source ends inside a record.
     #[error("is cut off inside the record at byte {at}")]
     CutOff {

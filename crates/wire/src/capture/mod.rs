@@ -1,6 +1,7 @@
 //! Reads and writes capture files as a stream of frames, whatever the container.
 //!
-//! [`Reader::new`] looks at the first bytes, not at the name. It unpacks gzip and zstd, and
+//! [`Reader::new`] looks at the first bytes, not at the name. It unpacks gzip and zstd (features of the same names, on by
+//! default), and
 //! distinguishes classic pcap (with every magic number) from pcapng. Frames are lent from one
 //! buffer. So reading costs no allocation per frame, works on a pipe while it fills, and holds no
 //! more than one frame.
@@ -16,6 +17,8 @@ mod pcap;
 mod pcapng;
 mod window;
 mod write;
+#[cfg(feature = "zstd")]
+mod zstd;
 
 use std::io::Read;
 

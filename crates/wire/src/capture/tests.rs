@@ -80,6 +80,7 @@ fn what_is_written_is_read_again() {
     assert_eq!(read(Trickle(Cursor::new(pcapng()))), frames());
 }
 
+#[cfg(all(feature = "gzip", feature = "zstd"))]
 #[test]
 fn compression_is_told_by_content() {
     for plain in [pcap(), pcapng()] {
@@ -95,6 +96,19 @@ fn compression_is_told_by_content() {
     }
 }
 
+#[cfg(not(feature = "gzip"))]
+#[test]
+fn a_packed_file_is_refused_by_its_name() {
+    let refused = Reader::new(Cursor::new([0x1f, 0x8b, 8, 0].as_slice())).err();
+    assert!(
+        refused
+            .unwrap()
+            .to_string()
+            .starts_with("is packed by gzip")
+    );
+}
+
+#[cfg(feature = "zstd")]
 /// A frame of zstd that packs nothing, with the given octets between its magic number and its only block.
 fn unpacked_zstd(header: &[u8], content: &[u8]) -> Vec<u8> {
     let block = ((content.len() as u32) << 3) | 1;
@@ -102,6 +116,7 @@ fn unpacked_zstd(header: &[u8], content: &[u8]) -> Vec<u8> {
     [magic, header, &block.to_le_bytes()[..3], content].concat()
 }
 
+#[cfg(feature = "zstd")]
 /// A few octets can ask for a window of terabytes, which would be kept in memory.
 #[test]
 fn a_window_of_zstd_is_bounded() {
