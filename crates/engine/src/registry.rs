@@ -102,9 +102,12 @@ macro_rules! registry {
         }
 
         impl core::fmt::Display for $choice {
-            /// Writes the name on a command line; `custom` for a user's own rule.
+            /// Writes the name on a command line; of a user's own rule what it calls itself.
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                f.write_str(self.registered().map_or("custom", |entry| entry.name))
+                match self {
+                    Self::Custom(own) => f.write_str(own.own_name()),
+                    listed => f.write_str(listed.registered().map_or("", |entry| entry.name)),
+                }
             }
         }
 
@@ -133,6 +136,12 @@ macro_rules! custom {
             /// Wraps `rule`. A connection starts with the rule's memory as it is now.
             pub fn new(rule: impl $rule + Clone + core::fmt::Debug + Send + Sync + 'static) -> Self {
                 Self(alloc::boxed::Box::new(rule))
+            }
+
+            /// Returns what the rule calls itself.
+            #[must_use]
+            pub fn own_name(&self) -> &str {
+                self.0.name()
             }
         }
 

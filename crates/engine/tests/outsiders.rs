@@ -13,7 +13,7 @@ use tinygram_engine::sender::congestion::{Ack, Congestion, Control, Window};
 use tinygram_engine::sender::send_policy::{
     Because, Moment, Offer, Rule, SendPolicy, Vars, Verdict, Why,
 };
-use tinygram_engine::socket::copy_rule::{self, CopyRule, CopyView, Custom, Mclbytes, Step};
+use tinygram_engine::socket::copy_rule::{self, CopyRule, CopyView, Mclbytes, Step};
 use tinygram_engine::{Connection, Duration, Instant, Outbox, Segment};
 
 const SIZES: Sizes = Sizes {
@@ -181,10 +181,7 @@ fn a_twin_sends_what_the_engines_own_rule_sends() {
     assert_eq!(of(&|it| it.receiver.policy = policy.clone()), own);
     let control = Congestion::custom(TwinOfSlowStart::default());
     assert_eq!(of(&|it| it.sender.congestion = control.clone()), own);
-    assert_eq!(
-        of(&|it| it.copy_rule = CopyRule::Custom(Custom::new(&WHOLE_WRITE))),
-        own
-    );
+    assert_eq!(of(&|it| it.copy_rule = CopyRule::custom(&WHOLE_WRITE)), own);
     // And it matters which rule is installed.
     assert_ne!(of(&|it| it.sender.policy = SendPolicy::Off), own);
     assert_ne!(of(&|it| it.receiver.policy = AckPolicy::EverySegment), own);
@@ -319,9 +316,7 @@ impl copy_rule::Rule for CopiesTooMuch {
 fn a_copy_rule_that_copies_what_is_not_there_is_told_so() {
     static WRONG: CopiesTooMuch = CopiesTooMuch;
     let builder = Profile::MODERN.builder(SIZES);
-    let config = builder
-        .copy_rule(CopyRule::Custom(Custom::new(&WRONG)))
-        .build();
+    let config = builder.copy_rule(CopyRule::custom(&WRONG)).build();
     let mut connection = Connection::established(&config.expect("sound"), 20_000);
     connection.write(Instant::ZERO, 10, false, &mut Outbox::new());
 }

@@ -5,7 +5,7 @@ use tinygram_engine::connection::{Config, Connection};
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::sender::congestion::restart::IdleRestart;
 use tinygram_engine::sender::send_policy::Origin;
-use tinygram_engine::sender::send_policy::{Custom, SendPolicy, Verdict, Why};
+use tinygram_engine::sender::send_policy::{SendPolicy, Verdict, Why, from_fn};
 use tinygram_engine::sender::{RtoRules, RttEstimator};
 use tinygram_engine::{
     Duration, Events, Flags, Instant, Offset, Outbox, SackBlocks, Segment, Span,
@@ -376,11 +376,11 @@ fn only_rules_that_may_heed_it_are_asked_when_a_thread_sleeps() {
         );
         told.left()
     };
-    let when_reading = Custom::from_fn(|_, vars| match vars.reader_blocked {
+    let when_reading = from_fn(|_, vars| match vars.reader_blocked {
         true => Verdict::Send(tinygram_engine::sender::send_policy::Because::Blocked),
         false => Verdict::hold(Why::Unacknowledged),
     });
-    assert_eq!(asked_again(SendPolicy::Custom(when_reading)).len(), 1);
+    assert_eq!(asked_again(SendPolicy::custom(when_reading)).len(), 1);
     assert_eq!(asked_again(SendPolicy::Nagle).len(), 0);
     for policy in ["e+m+d", "dldet"] {
         let policy = SendPolicy::named(policy).expect("registered");

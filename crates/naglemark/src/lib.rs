@@ -73,13 +73,13 @@
 //! one that you wrote, runs on all backends that run the engine:
 //!
 //! ```
-//! use tinygram_engine::sender::send_policy::{Because, Custom, SendPolicy, Verdict};
+//! use tinygram_engine::sender::send_policy::{Because, SendPolicy, Verdict, from_fn};
 //! use tinygram_naglemark::hosts::{LinuxHosts, Over};
 //! use tinygram_naglemark::{Keep, Plan, Policy, measure};
 //!
-//! let always = Custom::from_fn(|_, _| Verdict::Send(Because::NoDelay));
+//! let always = SendPolicy::custom(from_fn(|_, _| Verdict::Send(Because::NoDelay)));
 //! let plan = Plan {
-//!     policies: vec![Policy::engine("ALWAYS", SendPolicy::Custom(always))],
+//!     policies: vec![Policy::engine("ALWAYS", always)],
 //!     ..Plan::default()
 //! };
 //! let mut hosts = LinuxHosts::new(Over::Veth);

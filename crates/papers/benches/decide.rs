@@ -1,6 +1,6 @@
 //! Measures the cost of asking a policy: `decide`, called through the enum of all policies, for a
 //! runt that is offered while data is outstanding. Every registered policy is asked, and one that a
-//! library user defines ([`Custom`]), which is called through a pointer.
+//! library user defines ([`SendPolicy::custom`]), which is called through a pointer.
 //!
 //! ```console
 //! $ cargo bench --bench decide
@@ -12,14 +12,14 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::sender::send_policy::{
-    Because, Custom, Offer, Rule, SendPolicy, Vars, Verdict,
+    Because, Offer, Rule, SendPolicy, Vars, Verdict, from_fn,
 };
 use tinygram_engine::{Connection, Offset, Span};
 
 fn decide(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decide");
     let (offer, vars) = situation();
-    let custom = SendPolicy::Custom(Custom::from_fn(|_, _| Verdict::Send(Because::NoDelay)));
+    let custom = SendPolicy::custom(from_fn(|_, _| Verdict::Send(Because::NoDelay)));
     let listed = SendPolicy::LIST
         .iter()
         .map(|entry| (entry.name, (entry.make)()));

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::AckTimer;
-use tinygram_engine::sender::send_policy::{Because, Custom, SendPolicy, Verdict, Why};
+use tinygram_engine::sender::send_policy::{Because, SendPolicy, Verdict, Why, from_fn};
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
@@ -111,7 +111,7 @@ impl Game {
         within("presses", presses.len(), 0..=MOST_PRESSES)?;
         let mut presses: Vec<Instant> = presses.into_iter().map(at).collect();
         presses.sort();
-        Ok(SendPolicy::Custom(Custom::from_fn(move |_, vars| {
+        Ok(SendPolicy::custom(from_fn(move |_, vars| {
             let next = presses.partition_point(|press| *press < vars.now);
             match presses.get(next) {
                 Some(press) if *press == vars.now => Verdict::Send(Because::Blocked),

@@ -42,6 +42,10 @@ custom! {
 }
 
 impl Rule for Custom {
+    fn name(&self) -> &str {
+        self.own_name()
+    }
+
     fn on_arrival(&mut self, arrival: &Arrival, view: &AckView) -> AckVerdict {
         self.0.on_arrival(arrival, view)
     }

@@ -97,6 +97,11 @@ pub enum AckMoment {
 
 /// The methods of an ACK policy.
 pub trait Rule {
+    /// Returns what tables and traces call a rule of your own; those of the list have the list's names.
+    fn name(&self) -> &str {
+        "custom"
+    }
+
     /// Decides when data has arrived in order.
     fn on_arrival(&mut self, arrival: &Arrival, view: &AckView) -> AckVerdict;
 

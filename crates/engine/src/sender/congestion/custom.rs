@@ -38,6 +38,10 @@ custom! {
 }
 
 impl Control for Custom {
+    fn name(&self) -> &str {
+        self.own_name()
+    }
+
     fn on_ack(&mut self, window: Window<'_>, ack: &Ack) {
         self.0.on_ack(window, ack);
     }

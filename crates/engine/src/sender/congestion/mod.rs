@@ -44,6 +44,11 @@ pub struct Ack {
 
 /// The methods of an algorithm.
 pub trait Control {
+    /// Returns what tables and traces call a rule of your own; those of the list have the list's names.
+    fn name(&self) -> &str {
+        "custom"
+    }
+
     /// Handles an ACK that may let the window grow.
     fn on_ack(&mut self, window: Window<'_>, ack: &Ack);
     /// Handles a loss that was detected without a timeout, with `flight` octets outstanding.

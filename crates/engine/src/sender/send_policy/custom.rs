@@ -21,6 +21,10 @@ custom! {
     /// }
     ///
     /// impl Rule for EverySecondRunt {
+    ///     fn name(&self) -> &str {
+    ///         "every-second-runt"
+    ///     }
+    ///
     ///     fn decide(&self, _: &Offer, vars: &Vars) -> Verdict {
     ///         if vars.idle() {
     ///             Verdict::Send(Because::Idle)
@@ -39,21 +43,30 @@ custom! {
     /// }
     ///
     /// let policy = SendPolicy::custom(EverySecondRunt::default());
-    /// assert_eq!(policy.to_string(), "custom");
+    /// assert_eq!(policy.to_string(), "every-second-runt");
     /// ```
     Rule
 }
 
-impl Custom {
-    /// Returns a policy that answers as `decide` does. It has no memory and reads only [`Vars`].
-    pub fn from_fn(
-        decide: impl Fn(&Offer, &Vars) -> Verdict + Clone + Send + Sync + 'static,
-    ) -> Self {
-        Self::new(Function(decide))
-    }
+/// Returns a rule that answers as `decide` does. It has no memory and reads only [`Vars`].
+///
+/// ```
+/// use tinygram_engine::sender::send_policy::{Because, SendPolicy, Verdict, from_fn};
+///
+/// let policy = SendPolicy::custom(from_fn(|_, _| Verdict::Send(Because::NoDelay)));
+/// assert_eq!(policy.to_string(), "custom");
+/// ```
+pub fn from_fn(
+    decide: impl Fn(&Offer, &Vars) -> Verdict + Clone + Send + Sync + 'static,
+) -> impl Rule + Clone + fmt::Debug + Send + Sync + 'static {
+    Function(decide)
 }
 
 impl Rule for Custom {
+    fn name(&self) -> &str {
+        self.own_name()
+    }
+
     #[inline]
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
         self.0.decide(offer, vars)
@@ -86,7 +99,7 @@ impl<F: Fn(&Offer, &Vars) -> Verdict> Rule for Function<F> {
         (self.0)(offer, vars)
     }
 
-    /// True, because the function may look at anything.
+    /// Returns true, because the function may look at anything.
     fn heeds_blocking(&self) -> bool {
         true
     }

@@ -32,7 +32,7 @@ mod strict_nagle;
 use crate::offset::{Offset, Span};
 use crate::time::{Duration, Instant};
 
-pub use custom::Custom;
+pub use custom::{Custom, from_fn};
 pub use naglim::DEFAULT_LIMIT as NAGLIM_DEFAULT;
 pub use registry::{Installed, Needs, Origin, Registered, SendPolicy};
 
@@ -332,6 +332,11 @@ pub enum Moment {
 /// loss probe if the profile has them
 /// ([`LossDetection::RackTlp`](crate::extensions::LossDetection::RackTlp)).
 pub trait Rule {
+    /// Returns what tables and traces call a rule of your own; those of the list have the list's names.
+    fn name(&self) -> &str {
+        "custom"
+    }
+
     /// Returns whether the runt may leave. The answer is pure: asked twice, it is the same.
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict;
 

@@ -7,7 +7,7 @@ use super::{CopyView, Rule, Step};
 /// A copy rule that a user of the library defines. It has no memory, so all connections share it.
 ///
 /// ```
-/// use tinygram_engine::socket::copy_rule::{CopyRule, CopyView, Custom, Rule, Step};
+/// use tinygram_engine::socket::copy_rule::{CopyRule, CopyView, Rule, Step};
 ///
 /// /// Copies pages, and a part of one only where the write ends.
 /// #[derive(Debug)]
@@ -26,7 +26,7 @@ use super::{CopyView, Rule, Step};
 /// }
 ///
 /// static PAGES: Pages = Pages { octets: 4096 };
-/// let rule = CopyRule::Custom(Custom::new(&PAGES));
+/// let rule = CopyRule::custom(&PAGES);
 /// # let _ = rule;
 /// ```
 #[derive(Clone, Copy)]

@@ -10,6 +10,8 @@ mod mclbytes;
 mod sunos;
 mod whole_write;
 
+use core::fmt;
+
 pub use custom::Custom;
 pub use linux::Linux;
 pub use mclbytes::Mclbytes;
@@ -83,6 +85,13 @@ pub enum CopyRule {
     Linux(Linux),
     /// A rule that a user of the library defines.
     Custom(Custom),
+}
+
+impl CopyRule {
+    /// Returns a rule that a user of the library defines; it may be a `static` or leaked from a box.
+    pub const fn custom<T: Rule + fmt::Debug + Sync>(rule: &'static T) -> Self {
+        Self::Custom(Custom::new(rule))
+    }
 }
 
 impl Rule for CopyRule {
