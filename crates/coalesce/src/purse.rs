@@ -51,7 +51,7 @@ impl Purse {
     }
 }
 
-/// What a flush of its own costs (book/src/mend/run.md, "What the hooks cost").
+/// What a flush of its own costs (book/src/evidence/run.md, "What the hooks cost").
 pub(crate) const FLUSH_COSTS: i8 = 10;
 /// What one segment less saves the sender: 2 to 5 microseconds were measured.
 pub(crate) const SEGMENT_SAVED: i8 = 30;

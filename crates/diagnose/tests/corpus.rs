@@ -206,7 +206,7 @@ fn rare_kinds_are_not_taken_for_what_they_seem() {
     println!("{} true, {} right", total.true_stalls, total.right);
     assert!(total.true_stalls >= 291, "the corpus has shrunk");
     assert_eq!(total.right, total.found, "false accusations:\n{log}");
-    // What book/src/mend/diagnose.md says.
+    // What book/src/evidence/diagnose.md says.
     assert!(total.right >= 258, "{log}");
 }
 

@@ -1,4 +1,4 @@
-//! `--json`: one document, schema `tinygram.diagnose/1` (book/src/mend/diagnose.md names every field).
+//! `--json`: one document, schema `tinygram.diagnose/1` (book/src/reference/json.md names every field).
 
 use std::io::{self, BufWriter, Write};
 

@@ -7,7 +7,7 @@ pub enum Tier {
     /// with its frames and not counted among the stalls.
     Possible,
     /// An accident would produce as much in at most five of a hundred such connections, or in twenty of a hundred
-    /// where nobody delayed the ACK. book/src/mend/diagnose.md has how many are right on random captures.
+    /// where nobody delayed the ACK. book/src/evidence/diagnose.md has how many are right on random captures.
     Likely,
     /// An accident would produce as much in at most one of a thousand such connections.
     Certain,
