@@ -10,7 +10,7 @@ pub(crate) fn open() -> Result<Hand, Failure> {
     Hand::open().map_err(|lacking| refused(&lacking))
 }
 
-/// From now on the hand gives way to programs that set an option by themselves; says so where that is not to be had.
+/// Lets the hand give way, from now on, to programs that set an option by themselves; says so where that is not to be had.
 pub(crate) fn give_way(hand: &mut Hand, verb: &str) {
     if let Err(lacking) = hand.give_way() {
         remark(&format!(

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 /// Held while files are written. A poisoned lock does no harm, because it guards no data.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// From now on Ctrl-C exits with [`CODE`] as soon as no file is being written. An embedding program
+/// Lets Ctrl-C, from now on, exit with [`CODE`] as soon as no file is being written. An embedding program
 /// has its own handler.
 pub(crate) fn watch() {
     if crate::heard::listener().is_some() {

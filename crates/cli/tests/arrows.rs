@@ -230,16 +230,31 @@ fn no_modules_name_each_other_in_a_circle() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Crates in which not even a parent and its child may name each other.
-const WITHOUT_CIRCLES_OF_FILES: &[&str] = &["diagnose", "diagnosis", "stalls"];
+/// How many files of a crate still stand in circles, where a parent and its child count as files of their own. In crates
+/// that are not listed none does. The numbers only shrink.
+const FILES_IN_CIRCLES: &[(&str, usize)] = &[("cli", 4), ("naglemark-live", 4), ("preload", 3)];
 
 #[test]
-fn no_files_name_each_other_in_a_circle() {
+fn no_more_files_name_each_other_in_a_circle() {
     let mut wrong = Vec::new();
-    for folder in WITHOUT_CIRCLES_OF_FILES {
-        for circle in circles::among_files(&Sources::of(folder)) {
-            let members: Vec<_> = circle.iter().map(|it| it.join("::")).collect();
-            wrong.push(format!("{folder}: a circle of {}", members.join(", ")));
+    for folder in crates() {
+        let circles = circles::among_files(&Sources::of(&folder));
+        let count = circles.iter().map(Vec::len).sum::<usize>();
+        let listed = FILES_IN_CIRCLES.iter().find(|(of, _)| *of == folder);
+        let may = listed.map_or(0, |(_, count)| *count);
+        if count < may {
+            wrong.push(format!(
+                "{folder}: {count} files stand in circles, and {may} are listed: lower the number"
+            ));
+        }
+        if count > may {
+            wrong.push(format!(
+                "{folder}: {count} files stand in circles, and {may} may"
+            ));
+            for circle in &circles {
+                let members: Vec<_> = circle.iter().map(|it| it.join("::")).collect();
+                wrong.push(format!("    a circle of {}", members.join(", ")));
+            }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

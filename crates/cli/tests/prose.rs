@@ -1,25 +1,37 @@
-//! Checks what a machine can check of how the rooms of stalls read: each function's comment begins with a verb, no function
-//! is longer than 80 lines, and no file longer than 500 without its tests.
+//! Checks what a machine can check of how the house reads: each function's comment begins with a verb or with its source,
+//! and no file is longer than 500 lines without its own tests. (That no function is longer than 80 is clippy's.)
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The sources that are read, below `crates/`.
-const SOURCES: &[&str] = &[
-    "stalls/src",
-    "diagnose/src",
-    "diagnosis/src",
-    "watch/src/judge.rs",
-    "watch/src/who.rs",
-    "watch/src/finding.rs",
-    "watch/src/seen.rs",
+/// How many comments of a crate's functions still begin otherwise. In crates that are not listed none does. The numbers
+/// only shrink.
+const OTHER_BEGINNINGS: &[(&str, usize)] = &[("preload", 9)];
+
+/// The files that are still longer, and by how much they may be. The list and its numbers only shrink; what moves out of a
+/// file is a noun, not a number of lines.
+const LONG_FILES: &[(&str, usize)] = &[
+    ("cli/tests/diagnose.rs", 580),
+    ("cli/tests/guard.rs", 554),
+    ("cli/tests/mcp.rs", 566),
+    ("engine/src/connection/mod.rs", 583),
+    ("engine/tests/edges.rs", 562),
+    ("engine/tests/scenarios/play.rs", 530),
+    ("papers/src/mogul/figures.rs", 507),
+    ("tcp/src/calls.rs", 529),
+    ("tcp/src/lib.rs", 503),
+    ("tcp/tests/conversations/urgent.rs", 555),
+    ("watch/src/site/python.rs", 517),
 ];
+
+/// First words that name the source by which a function is written.
+const SOURCES: &[&str] = &["RFC", "Section", "Figure", "Table"];
 
 /// First words that end like a verb and are none.
 const NO_VERBS: &[&str] = &[
     "Acknowledgments",
     "Always",
-    "Answers",
     "Bytes",
     "Flights",
     "Its",
@@ -33,7 +45,6 @@ const NO_VERBS: &[&str] = &[
     "Tests",
 ];
 
-const LONGEST_FUNCTION: usize = 80;
 const LONGEST_FILE: usize = 500;
 
 /// A function in a source file.
@@ -42,49 +53,74 @@ struct Function {
     name: String,
     /// The line of its name, from 1.
     line: usize,
-    /// How many lines it has.
-    len: usize,
     /// The first word of its comment, if it has one.
     first_word: Option<String>,
 }
 
 #[test]
 fn each_functions_comment_begins_with_a_verb() {
-    let mut wrong = Vec::new();
+    let mut wrong: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut read = 0;
-    for (path, text) in sources() {
+    for (path, text) in files(&["src"]) {
         for function in functions(&text) {
             let Some(word) = &function.first_word else {
                 continue;
             };
             read += 1;
-            if !is_verb(word) {
+            if !is_verb(word) && !is_source(word) {
                 let (name, line) = (&function.name, function.line);
-                wrong.push(format!("{}:{line}: {name}: {word} ...", path.display()));
+                let of_crate = wrong.entry(crate_of(&path)).or_default();
+                of_crate.push(format!("    {path}:{line}: {name}: {word} ..."));
             }
         }
     }
-    assert!(read > 300, "only {read} comments were found");
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(read > 3000, "only {read} comments were found");
+    let found = wrong
+        .iter()
+        .map(|(name, lines)| (name.as_str(), lines.len()));
+    let differs = off_the_list(OTHER_BEGINNINGS, &found.collect());
+    let lines = differs.iter().map(|(name, what)| {
+        let lines = wrong.get(name).map(|lines| lines.join("\n"));
+        format!("{name}: {what}\n{}", lines.unwrap_or_default())
+    });
+    let lines: Vec<_> = lines.collect();
+    assert!(lines.is_empty(), "{}", lines.join("\n"));
 }
 
 #[test]
-fn no_function_and_no_file_is_too_long() {
-    let mut wrong = Vec::new();
-    for (path, text) in sources() {
-        let lines = text.lines().count();
-        if lines > LONGEST_FILE {
-            wrong.push(format!("{}: {lines} lines", path.display()));
-        }
-        let long = functions(&text)
-            .into_iter()
-            .filter(|it| it.len > LONGEST_FUNCTION);
-        wrong.extend(long.map(|it| {
-            let (name, len) = (it.name, it.len);
-            format!("{}:{}: {name} has {len} lines", path.display(), it.line)
-        }));
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+fn no_file_is_too_long() {
+    let files = files(&["src", "tests"]);
+    let long = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.lines().count()));
+    let long: BTreeMap<&str, usize> = long.filter(|(_, lines)| *lines > LONGEST_FILE).collect();
+    let differs = off_the_list(LONG_FILES, &long);
+    let lines: Vec<_> = differs
+        .iter()
+        .map(|(path, what)| format!("{path}: {what}"))
+        .collect();
+    assert!(lines.is_empty(), "{}", lines.join("\n"));
+}
+
+/// Compares what was found with a list that only shrinks.
+fn off_the_list(listed: &[(&str, usize)], found: &BTreeMap<&str, usize>) -> Vec<(String, String)> {
+    let listed: BTreeMap<&str, usize> = listed.iter().copied().collect();
+    let mut names: Vec<&str> = listed.keys().chain(found.keys()).copied().collect();
+    names.sort_unstable();
+    names.dedup();
+    let compared = names.into_iter().filter_map(|name| {
+        let (may, is) = (listed.get(name), found.get(name).copied().unwrap_or(0));
+        let what = match may {
+            None => format!("{is}, and it is not listed"),
+            Some(may) if is > *may => format!("{is}, and {may} is listed"),
+            Some(may) if is < *may => {
+                format!("{is} by now: lower the {may} that is listed, or take it off")
+            }
+            Some(_) => return None,
+        };
+        Some((name.to_owned(), what))
+    });
+    compared.collect()
 }
 
 /// The tests above would be worthless if they saw no functions.
@@ -108,39 +144,59 @@ impl Half {
 }
 fn bare() {}
 ";
-    let function = |name: &str, line, len, word: Option<&str>| Function {
+    let function = |name: &str, line, word: Option<&str>| Function {
         name: name.to_owned(),
         line,
-        len,
         first_word: word.map(str::to_owned),
     };
     assert_eq!(
         functions(text),
         [
-            function("one", 7, 6, Some("Returns")),
-            function("other", 15, 1, Some("The")),
-            function("bare", 17, 1, None),
+            function("one", 7, Some("Returns")),
+            function("other", 15, Some("The")),
+            function("bare", 17, None),
         ]
     );
     assert!(is_verb("Returns") && is_verb("Judges"));
+    assert!(is_source("RFC") && is_source("`tcp_fin`") && !is_source("The"));
+    let found = BTreeMap::from([("a", 2), ("b", 1), ("c", 1)]);
+    let differs = off_the_list(&[("a", 1), ("b", 1), ("d", 1)], &found);
+    let names: Vec<_> = differs.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["a", "c", "d"],
+        "more, not listed, gone; as listed is well"
+    );
     assert!(!is_verb("The") && !is_verb("This") && !is_verb("What") && !is_verb("returns"));
 }
 
-/// Returns the files with their text, without tests.
-fn sources() -> Vec<(PathBuf, String)> {
+/// Returns the files below these folders of every crate with their text, without a file's own tests. The names begin with
+/// the crate's.
+fn files(folders: &[&str]) -> Vec<(String, String)> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();
-    for source in SOURCES {
-        collect(&crates.join(source), &mut files);
+    for entry in fs::read_dir(&crates).expect("the crates' folder") {
+        let of_crate = entry.expect("an entry").path();
+        for folder in folders.iter().map(|folder| of_crate.join(folder)) {
+            if folder.is_dir() {
+                collect(&folder, &mut files);
+            }
+        }
     }
     files.sort();
     let read = files.into_iter().map(|path| {
         let text = fs::read_to_string(&path).expect("a source file");
         let tests = text.find("\n#[cfg(test)]\nmod ");
         let text = text[..tests.unwrap_or(text.len())].to_owned();
-        (path, text)
+        let short = path.strip_prefix(&crates).expect("it is below");
+        (short.display().to_string(), text)
     });
     read.collect()
+}
+
+/// Returns the name of the crate's folder.
+fn crate_of(path: &str) -> String {
+    path.split('/').next().unwrap_or_default().to_owned()
 }
 
 /// Collects the source files in a folder and below it.
@@ -155,7 +211,7 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the functions in a file that is formatted: a function ends with a brace that is indented as it is.
+/// Returns the functions in a file.
 fn functions(text: &str) -> Vec<Function> {
     let lines: Vec<&str> = text.lines().collect();
     let named = lines
@@ -166,7 +222,6 @@ fn functions(text: &str) -> Vec<Function> {
         .map(|(at, name)| Function {
             name,
             line: at + 1,
-            len: len(&lines[at..]),
             first_word: first_word(&lines[..at]),
         })
         .collect()
@@ -187,23 +242,6 @@ fn name(line: &str) -> Option<String> {
     (begins && end > 0).then(|| after[..end].to_owned())
 }
 
-/// Returns how many lines the function has that begins here.
-fn len(lines: &[&str]) -> usize {
-    let first = lines[0];
-    if first.ends_with(';') || first.ends_with('}') {
-        return 1;
-    }
-    let indent = &first[..first.len() - first.trim_start().len()];
-    let ends = |line: &&str| {
-        let rest = line.strip_prefix(indent);
-        rest.is_some_and(|rest| {
-            rest == "}" || rest == ");" || rest.starts_with(") -> ") && rest.ends_with(';')
-        })
-    };
-    let end = lines.iter().skip(1).position(ends);
-    end.map_or(lines.len(), |end| end + 2)
-}
-
 /// Returns the first word of the comment that ends before the function, whatever attributes stand between.
 fn first_word(before: &[&str]) -> Option<String> {
     let mut lines = before.iter().rev().map(|line| line.trim());
@@ -216,7 +254,11 @@ fn first_word(before: &[&str]) -> Option<String> {
         first = Some(comment);
         line = lines.next().unwrap_or_default();
     }
-    let word = first?.split_whitespace().next()?;
+    // A heading alone, such as that of an unsafe function's conditions, says nothing of the function.
+    let word = first?
+        .split_whitespace()
+        .next()
+        .filter(|word| *word != "#")?;
     Some(word.trim_end_matches([',', ':']).to_owned())
 }
 
@@ -225,4 +267,9 @@ fn is_verb(word: &str) -> bool {
     let begins = word.chars().next().is_some_and(char::is_uppercase);
     let is_plain = word.chars().skip(1).all(|c| c.is_ascii_lowercase());
     begins && is_plain && word.ends_with('s') && !NO_VERBS.contains(&word)
+}
+
+/// Returns whether a word begins to name what a function follows: a document, a function of another program, or a quotation.
+fn is_source(word: &str) -> bool {
+    SOURCES.contains(&word) || word.starts_with(['`', '"'])
 }

@@ -99,7 +99,7 @@ struct Held {
     stood_still: Duration,
 }
 
-/// The keeper's life, once the rule is in the process.
+/// Lives the keeper's life, once the rule is in the process.
 fn keep(pid: u32, held: &Held, what: Attachment<'_>, journal: &Journal, mut tell: fs::File) {
     let_go_of_what_is_inherited();
     // SAFETY: standard error becomes what standard output is: nothing. Nobody waits for our words.

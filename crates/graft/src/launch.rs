@@ -38,9 +38,9 @@ pub struct Start<'a> {
 /// Who is told of a program that was started, in the keeper. Only descriptors that the program does not
 /// inherit are open then.
 pub trait Listener {
-    /// The first second is over, in which the program's calls were looked at; `pid` is its number in `/proc`.
+    /// Hears that the first second is over, in which the program's calls were looked at; `pid` is its number in `/proc`.
     fn verified(&mut self, verified: &Verified, pid: u32);
-    /// It has ended: what was counted, and the process.
+    /// Hears that it has ended: what was counted, and the process.
     fn ended(&mut self, shared: &Shared, process: &OwnedFd);
 }
 
@@ -152,7 +152,7 @@ fn hold_of(target: pid_t, mut tell: File) -> io::Result<OwnedFd> {
     held
 }
 
-/// The keeper's life.
+/// Lives the keeper's life.
 fn keep(
     target: Target,
     process: &OwnedFd,

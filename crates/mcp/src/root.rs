@@ -25,6 +25,8 @@ pub(crate) struct Opened {
 }
 
 impl Roots {
+    /// Returns these folders, of which files up to `most_octets` are read.
+    ///
     /// # Errors
     ///
     /// A folder is not there.

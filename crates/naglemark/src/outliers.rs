@@ -34,7 +34,7 @@ pub(crate) fn found(times: &[f64]) -> Option<Outliers> {
 }
 
 impl Outliers {
-    /// The share of all transfers.
+    /// Returns the share of all transfers.
     #[must_use]
     pub fn share(&self) -> f64 {
         self.count as f64 / self.transfers as f64

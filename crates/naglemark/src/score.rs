@@ -233,7 +233,7 @@ pub fn regression<'a>(samples: impl Iterator<Item = &'a Sample>) -> f64 {
 /// "An arbitrary 10 msec for startup costs" (section 6).
 const START_UP: Duration = Duration::from_millis(10);
 
-/// Mean and sample standard deviation.
+/// Returns the mean and the sample standard deviation.
 fn mean_and_sd(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count.max(1.0);
@@ -268,7 +268,7 @@ struct Regression {
 }
 
 impl Regression {
-    /// Welford's update, which does not lose digits.
+    /// Adds a value by Welford's update, which does not lose digits.
     fn add(&mut self, x: f64, y: f64) {
         self.n += 1.0;
         let dx = x - self.mean_x;

@@ -50,7 +50,7 @@ pub(crate) fn redirected(script: &str) -> String {
     text
 }
 
-/// If this program was called by a command's name, does what the command is for.
+/// Does, if this program was called by a command's name, what the command is for.
 #[must_use]
 pub fn by_name() -> Option<ExitCode> {
     let mut arguments = std::env::args();

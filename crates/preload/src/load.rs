@@ -50,7 +50,7 @@ extern "C" fn unload() {
     }
 }
 
-/// The last exit handler, because it was registered before all others. Where the exit code is unknown, whoever shows
+/// Runs as the last exit handler, because it was registered before all others. Where the exit code is unknown, whoever shows
 /// the statistics learns from the kernel that the process has ended.
 fn last(status: Option<c_int>) {
     before_end();

@@ -62,7 +62,7 @@ unsafe fn versioned(name: &CStr, version: &CStr) -> *mut c_void {
     unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) }
 }
 
-/// musl has one version of each symbol.
+/// Returns null: musl has one version of each symbol.
 #[cfg(not(target_env = "gnu"))]
 unsafe fn versioned(_: &CStr, _: &CStr) -> *mut c_void {
     std::ptr::null_mut()

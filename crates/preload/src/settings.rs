@@ -164,7 +164,7 @@ pub fn mapped(address: IpAddr) -> u128 {
     }
 }
 
-/// The inverse of [`mapped`].
+/// Undoes [`mapped`].
 #[must_use]
 pub fn unmapped(bits: u128) -> IpAddr {
     std::net::Ipv6Addr::from_bits(bits).to_canonical()

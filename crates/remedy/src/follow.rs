@@ -291,7 +291,7 @@ impl Follower {
         self.drop_closed(hand)
     }
 
-    /// The journal of a busy server would grow by each connection that it ever had. A walk may skip a socket before
+    /// Drops closed connections, or the journal of a busy server would grow by each that it ever had. A walk may skip a socket before
     /// Linux 6.17, so closed is what two walks did not meet.
     fn drop_closed(&mut self, hand: &mut Hand) -> Result<(), ApplyError> {
         if self.ids.is_empty() {

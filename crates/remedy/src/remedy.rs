@@ -320,7 +320,7 @@ fn uncorked() -> Setting {
     }
 }
 
-/// The shortest bound of a delayed ACK that the kernel takes: two ticks.
+/// Returns the shortest bound of a delayed ACK that the kernel takes: two ticks.
 fn shortest_delay() -> Setting {
     Setting {
         option: SocketOption::DelackMax,

@@ -39,7 +39,7 @@ impl TcpListener {
         Self::bind_with(stack, local, BACKLOG, &SocketOptions::default())
     }
 
-    /// Listens; connections begin with `options`. At most `backlog` connections are half open (a
+    /// Listens for connections, which begin with `options`. At most `backlog` connections are half open (a
     /// new one replaces the oldest), and about as many wait to be accepted (further SYNs are
     /// dropped).
     ///

@@ -380,13 +380,13 @@ impl AsyncWrite for TcpStream {
         true
     }
 
-    /// Never waits: TCP continues to send what the peer has not taken yet.
+    /// Returns at once: TCP continues to send what the peer has not taken yet.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.flush_now();
         Poll::Ready(Ok(()))
     }
 
-    /// Never waits: the FIN follows what was written.
+    /// Returns at once: the FIN follows what was written.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.finish();
         Poll::Ready(Ok(()))

@@ -56,7 +56,7 @@ impl Pieces {
     }
 }
 
-/// Not inlined, because most pieces are used again.
+/// Allocates a piece. Not inlined, because most pieces are used again.
 #[cold]
 fn new_piece() -> Piece {
     // Not on the stack first.

@@ -95,7 +95,7 @@ impl Row {
         }
     }
 
-    /// The histograms grow when necessary, so recording does not fail.
+    /// Records a value. The histograms grow when necessary, so this does not fail.
     fn add(&mut self, finding: &Finding) {
         if finding.tier == Tier::Possible {
             self.possible += 1;

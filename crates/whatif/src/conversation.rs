@@ -241,8 +241,8 @@ impl Range {
 }
 
 impl Frame {
-    /// Of a connection that was seen from the middle, both ends are known only `since_ns`, and what was written first may be
-    /// the end of a request.
+    /// Frames the turns that are whole. Of a connection that was seen from the middle, both ends are known only `since_ns`,
+    /// and what was written first may be the end of a request.
     fn of(asker: &End, since_ns: u64) -> Option<Self> {
         let writes = &asker.writes;
         let is_first = |&index: &usize| match index {

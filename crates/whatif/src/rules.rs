@@ -28,7 +28,7 @@ pub struct Rules {
 }
 
 impl Default for Rules {
-    /// Linux as shipped.
+    /// Returns Linux as shipped.
     fn default() -> Self {
         let shipped = LinuxKnobs::default();
         Self {

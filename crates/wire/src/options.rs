@@ -142,7 +142,7 @@ fn fixed_len(options: &Options) -> usize {
         + 12 * usize::from(options.timestamps.is_some())
 }
 
-/// With timestamps, three blocks fit (RFC 2018, section 3).
+/// Counts the blocks that fit: with timestamps three (RFC 2018, section 3).
 #[inline]
 fn sack_that_fit(options: &Options, fixed: usize) -> usize {
     options.sack.len().min((ROOM - fixed - 4) / 8)

@@ -18,7 +18,7 @@ impl Connection {
         something
     }
 
-    /// Not inlined, so that the many calls that find nothing to do cost almost nothing.
+    /// Sends what there is. Not inlined, so that the many calls that find nothing to do cost almost nothing.
     #[inline(never)]
     fn output_something(&mut self, now: Instant, unsent: bool, out: &mut Outbox) {
         self.set_stamp(now);

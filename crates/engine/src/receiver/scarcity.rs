@@ -16,7 +16,7 @@ impl Receiver {
         self.most = 0;
     }
 
-    /// The same for a connection of which nothing has been sent yet, so that nothing is announced.
+    /// Does the same for a connection of which nothing has been sent yet, so that nothing is announced.
     pub(crate) fn limit_buffer_before_the_syn(&mut self, octets: u64) {
         self.limit_buffer(octets);
         self.advertised = Offset::SYN + self.largest_window();

@@ -16,7 +16,7 @@ impl Sender {
         }
     }
 
-    /// Fast retransmit: resends the segment at SND.UNA, whatever the window (RFC 5681, section 3.2);
+    /// Retransmits fast: resends the segment at SND.UNA, whatever the window (RFC 5681, section 3.2);
     /// more only if it was asked for.
     fn resend_first(&mut self, stamp: &Stamp, out: &mut Outbox) {
         self.resend.set_wanted(false);

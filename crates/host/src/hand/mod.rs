@@ -161,7 +161,7 @@ impl Hand {
         })
     }
 
-    /// From now on gives way to programs: see [`hand`](self). Ends with this value.
+    /// Gives way to programs from now on: see [`hand`](self). Ends with this value.
     ///
     /// # Errors
     ///

@@ -211,8 +211,8 @@ impl Rule for Company {
         leader
     }
 
-    /// If a companion's reason for sending differs from the leader's, the companion observes its
-    /// own reason.
+    /// Lets each observe the moment; a companion whose reason for sending differs from the leader's
+    /// observes its own.
     fn observe(&mut self, moment: Moment, vars: &Vars) {
         self.leader.observe(moment, vars);
         let differ = self.differ.load(Relaxed);

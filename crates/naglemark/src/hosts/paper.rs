@@ -156,7 +156,7 @@ impl PaperHosts {
         }
     }
 
-    /// The client "always used the traditional Nagle algorithm" (section 7).
+    /// Returns the client, which "always used the traditional Nagle algorithm" (section 7).
     fn client(&self, trial: &Trial) -> Config {
         let window = self
             .receive_buffer
@@ -212,7 +212,7 @@ impl PaperHosts {
         self.model.is_fitted()
     }
 
-    /// Tru64 UNIX with this trial's sizes.
+    /// Returns Tru64 UNIX with this trial's sizes.
     fn host(&self, send_buffer: u64, receive_buffer: u64) -> Config {
         let mut config = (Profile::TRU64_4.config)(&Sizes {
             mss: self.mss,

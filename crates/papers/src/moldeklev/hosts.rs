@@ -138,7 +138,7 @@ pub fn link_today() -> Wire {
     Wire::new(100_000_000, 78, 84, Duration::from_micros(500))
 }
 
-/// SunOS 4.1 between two hosts of one subnet, "where slow start is not an issue" (section 3).
+/// Returns SunOS 4.1 between two hosts of one subnet, "where slow start is not an issue" (section 3).
 #[must_use]
 pub fn sun_os(sizes: &Sizes) -> Config {
     let mut config = (Profile::SUNOS_4_1.config)(sizes);

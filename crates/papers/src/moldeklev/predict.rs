@@ -290,7 +290,7 @@ impl Play {
         self.acknowledge(&acks);
     }
 
-    /// Inequality (4): returns the deadlock if there is an instant at which a timer's ACK of a part
+    /// Predicts by inequality (4): returns the deadlock if there is an instant at which a timer's ACK of a part
     /// of the flight causes one that lasts. If there are many instants or segments, only some are
     /// tried.
     fn struck_by_the_timer(mut self) -> Option<StandsStill> {

@@ -135,7 +135,7 @@ fn around(
     around_tcp(fd, flags, ask, try_first)
 }
 
-/// A separate function, so that a read of anything but TCP is short and needs no stack.
+/// Reads as TCP needs it. A separate function, so that a read of anything but TCP is short and needs no stack.
 #[inline(never)]
 fn around_tcp(
     fd: c_int,

@@ -256,7 +256,7 @@ fn pingpong_threshold() -> Option<u8> {
     text.trim().parse().ok()
 }
 
-/// SplitMix64's finaliser.
+/// Mixes by SplitMix64's finaliser.
 fn mixed(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -55,7 +55,7 @@ pub struct Estimate {
 /// What the pairs show. Ratios are with the remedy against without it, such that more than 1 is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
-    /// The change in the time for which a turn is stalled, in milliseconds. A bound of the delayed ACK shortens stalls and
+    /// Returns the change in the time for which a turn is stalled, in milliseconds. A bound of the delayed ACK shortens stalls and
     /// ends none; and where turns become faster, there may be more stalls a second.
     pub stalled_ms: Estimate,
     /// How many stalls there were: with the remedy, and without it.
@@ -135,7 +135,7 @@ impl Figures {
     }
 }
 
-/// The change in the time for which a turn is stalled, in milliseconds. Half a turn is added, so that a period without
+/// Returns the change in the time for which a turn is stalled, in milliseconds. Half a turn is added, so that a period without
 /// any has one, too.
 fn change(pair: &Pair) -> f64 {
     let stalled_ms =
@@ -143,7 +143,7 @@ fn change(pair: &Pair) -> f64 {
     stalled_ms(&pair.with) - stalled_ms(&pair.without)
 }
 
-/// The logarithm of the ratio of turns a second. Half a turn is added, so that a period without any has one, too.
+/// Returns the logarithm of the ratio of turns a second. Half a turn is added, so that a period without any has one, too.
 fn log_rate(pair: &Pair) -> f64 {
     let rate = |period: &Period| (period.turns_ns.len() as f64 + 0.5) / period.seconds.max(1e-9);
     (rate(&pair.with) / rate(&pair.without)).ln()

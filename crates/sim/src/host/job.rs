@@ -236,7 +236,7 @@ impl<P: Program> Thread<P> {
         }
     }
 
-    /// Only pays the cost of the call, which needs nothing else.
+    /// Pays only the cost of the call, which needs nothing else.
     fn spends(&mut self, now: Instant, entering: Entering, end: Outcome, kernel: &mut Kernel) {
         self.works(now, entering.all(), Work::Finish(end), kernel);
     }

@@ -116,7 +116,7 @@ fn open(pid: u32) -> Option<(File, u64, u64)> {
     about.is_file().then(|| (file, about.ino(), about.len()))
 }
 
-/// Start, length and name.
+/// Returns start, length and name.
 fn function(line: &str) -> Option<(u64, u64, &str)> {
     let mut words = line.splitn(3, ' ');
     let mut number = || {

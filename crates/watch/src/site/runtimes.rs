@@ -15,8 +15,8 @@ pub(super) fn is_runtime(name: &str, file: Option<&str>) -> bool {
         || is_nims(name)
 }
 
-/// Nim's compiler names a function `send__pureZnet_651`: the function, the module, a number. Its own modules are in
-/// folders of its library.
+/// Returns whether a name is of Nim's library. Nim's compiler names a function `send__pureZnet_651`: the function, the
+/// module, a number. Its own modules are in folders of its library.
 fn is_nims(name: &str) -> bool {
     name.split_once("__")
         .is_some_and(|(_, module)| NIM_FOLDERS.iter().any(|folder| module.starts_with(folder)))

@@ -91,12 +91,12 @@ pub(super) fn fragment(bytes: Bytes<'_>, protocol: u8, first: bool, depth: u8) -
     }
 }
 
-/// Version, type and code, session, length (RFC 2516, section 4), then PPP.
+/// Reads version, type and code, session, length (RFC 2516, section 4), then PPP.
 fn pppoe(bytes: Bytes<'_>, depth: u8) -> Look {
     ppp(bytes.behind(6)?, depth)
 }
 
-/// PPP behind its address and control field, if that is not left out (RFC 1662).
+/// Reads PPP behind its address and control field, if that is not left out (RFC 1662).
 fn framed_ppp(bytes: Bytes<'_>, depth: u8) -> Look {
     match bytes.data.get(..2) {
         Some([0xff, 0x03]) => ppp(bytes.behind(2)?, depth),
@@ -164,7 +164,7 @@ fn nsh(bytes: Bytes<'_>, depth: u8) -> Look {
     }
 }
 
-/// What the network service header and VXLAN-GPE call the next protocol (RFC 8300, section 2.2).
+/// Says what the network service header and VXLAN-GPE call the next protocol (RFC 8300, section 2.2).
 fn next_protocol(bytes: Bytes<'_>, next: u8, depth: u8) -> Look {
     match next {
         1 | 2 => ip(bytes, depth),
@@ -269,12 +269,12 @@ fn udp(bytes: Bytes<'_>, depth: u8) -> Look {
     }
 }
 
-/// Four octets of zero are in the place of ESP's number in an exchange of keys, and one octet is nothing.
+/// Tells ESP apart: four octets of zero are in the place of its number in an exchange of keys, and one octet is nothing.
 fn is_esp(bytes: Bytes<'_>) -> bool {
     bytes.data.len() > 1 && !bytes.data.starts_with(&[0; 4])
 }
 
-/// Generic UDP encapsulation (draft-ietf-intarea-gue): variant 0 names an IP protocol, variant 1 is IP.
+/// Reads generic UDP encapsulation (draft-ietf-intarea-gue): variant 0 names an IP protocol, variant 1 is IP.
 fn gue(bytes: Bytes<'_>, depth: u8) -> Look {
     let first = *bytes.data.first().ok_or(Unread::Cut)?;
     let inner = *bytes.data.get(1).ok_or(Unread::Cut)?;
@@ -290,7 +290,7 @@ fn gue(bytes: Bytes<'_>, depth: u8) -> Look {
     }
 }
 
-/// A data message of version 2 (RFC 2661, section 3.1) carries PPP. Of version 3 the packet does not say how
+/// Reads L2TP: a data message of version 2 (RFC 2661, section 3.1) carries PPP. Of version 3 the packet does not say how
 /// long its cookie is.
 fn l2tp(bytes: Bytes<'_>, depth: u8) -> Look {
     let flags = be16(bytes.data, 0).ok_or(Unread::Cut)?;
@@ -321,7 +321,7 @@ fn geneve(bytes: Bytes<'_>, depth: u8) -> Look {
     }
 }
 
-/// 3GPP TS 29.281, section 5.1: a G-PDU of version 1.
+/// Reads GTP (3GPP TS 29.281, section 5.1): a G-PDU of version 1.
 fn gtp(bytes: Bytes<'_>, depth: u8) -> Look {
     let flags = *bytes.data.first().ok_or(Unread::Cut)?;
     if flags >> 4 != 3 || bytes.data.get(1) != Some(&0xff) {

@@ -106,7 +106,7 @@ pub(super) fn variables(
     ]
 }
 
-/// The library, and a drop-in that loads it into a service.
+/// Returns the library, and a drop-in that loads it into a service.
 fn held(unit: &str, policy: tinygram_coalesce::Policy, only: &[Only]) -> Result<Vec<Item>, String> {
     let library = the_library()?;
     let mut text = format!("{MADE_BY}[Service]\n");
@@ -123,7 +123,7 @@ fn held(unit: &str, policy: tinygram_coalesce::Policy, only: &[Only]) -> Result<
     Ok(vec![library, drop_in])
 }
 
-/// A service that cures a target while it stalls, and the link that starts it with the system.
+/// Returns a service that cures a target while it stalls, and the link that starts it with the system.
 fn cured(target: &str, watch: Duration, program: &Path) -> Result<Vec<Item>, String> {
     let name = format!("tinygram-cure-{}.service", names::escaped(target));
     let program = program.to_str().unwrap_or_default();

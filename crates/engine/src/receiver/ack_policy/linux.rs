@@ -123,7 +123,7 @@ impl Rule for Linux {
         }
     }
 
-    /// An ACK that waits leaves with the read that empties the buffer, if no more seems to come:
+    /// Lets an ACK that waits leave with the read that empties the buffer, if no more seems to come:
     /// after one small segment if the connection is not interactive, after two in any case.
     fn on_read(&mut self, view: &AckView) -> AckVerdict {
         let emptied = view.unread == 0;

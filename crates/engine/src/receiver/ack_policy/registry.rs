@@ -103,7 +103,7 @@ impl Rule for Installed {
         dispatch!(self, policy => policy.on_fin(arrival, view))
     }
 
-    /// Inlined at every call, because the moment is known there. Few policies take note of a given
+    /// Tells the policy. Inlined at every call, because the moment is known there. Few policies take note of a given
     /// moment, so most of the view need not be computed.
     #[inline(always)]
     fn observe(&mut self, moment: AckMoment, view: &AckView) {

@@ -216,7 +216,7 @@ impl Used {
 }
 
 impl Epoch {
-    /// W_cubic(t), in segments.
+    /// Returns W_cubic(t), in segments.
     fn w_cubic(&self, seconds: f64) -> f64 {
         let t = seconds - self.k;
         C * (t * t * t) + self.origin

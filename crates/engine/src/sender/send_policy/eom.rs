@@ -20,7 +20,7 @@ impl Eom {
         self
     }
 
-    /// E+M.
+    /// Returns E+M.
     pub(super) fn with_more() -> Self {
         Self {
             more: true,
@@ -28,7 +28,7 @@ impl Eom {
         }
     }
 
-    /// E+M+M: EOM, MORE and MSMV.
+    /// Returns E+M+M: EOM, MORE and MSMV.
     pub(super) fn with_more_and_msmv() -> Self {
         Self {
             msmv: Some(PreviousSmall::default()),
@@ -36,7 +36,7 @@ impl Eom {
         }
     }
 
-    /// E+M+D: EOM, MORE and DLDET.
+    /// Returns E+M+D: EOM, MORE and DLDET.
     pub(super) fn with_more_and_dldet() -> Self {
         Self {
             dldet: Some(BlockCredit::default()),

@@ -19,7 +19,7 @@ impl Minshall {
         self
     }
 
-    /// MIN+MORE.
+    /// Returns MIN+MORE.
     pub(super) fn with_more() -> Self {
         Self {
             more: true,
@@ -27,7 +27,7 @@ impl Minshall {
         }
     }
 
-    /// DLDET + MINSHALL, which section 10 of Mogul & Minshall expects to work well almost always.
+    /// Returns DLDET + MINSHALL, which section 10 of Mogul & Minshall expects to work well almost always.
     pub(super) fn with_dldet() -> Self {
         Self {
             more: true,

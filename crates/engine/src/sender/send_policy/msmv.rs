@@ -18,7 +18,7 @@ impl Msmv {
         self
     }
 
-    /// DLDET + MSMV (section 10, future work).
+    /// Returns DLDET + MSMV (section 10, future work).
     pub(super) fn with_dldet() -> Self {
         Self {
             dldet: Some(BlockCredit::default()),

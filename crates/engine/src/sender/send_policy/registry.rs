@@ -297,7 +297,7 @@ impl Rule for Installed {
         dispatch!(self, policy => policy.decide(offer, vars))
     }
 
-    /// Inlined at every call, because the moment is known there.
+    /// Tells the policy. Inlined at every call, because the moment is known there.
     #[inline(always)]
     fn observe(&mut self, moment: Moment, vars: &Vars) {
         dispatch!(self, policy => policy.observe(moment, vars));
