@@ -5,7 +5,7 @@
 //! what the failing test prints, and says which rule.
 
 use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_naglemark::hosts::{LinuxHosts, Model, Over, PaperHosts};
+use tinygram_naglemark::hosts::{Impairment, LinuxHosts, Model, Over, PaperHosts};
 use tinygram_naglemark::{
     Lengths, MediumKind, Plan, Policy, Random, Series, Taken, TrialType, VirtualTime,
 };
@@ -111,7 +111,10 @@ fn a_change_for_speed_changes_no_bit_of_what_the_hosts_give() {
                 let hosts = PaperHosts {
                     mclbytes,
                     infer,
-                    loss: if mclbytes == 2048 { 0.01 } else { 0.0 },
+                    impairment: Impairment {
+                        loss: if mclbytes == 2048 { 0.01 } else { 0.0 },
+                        ..Impairment::NONE
+                    },
                     ..PaperHosts::new(Model::Fitted, medium)
                 };
                 let buffers = buffers(hosts.mss.into(), mclbytes);

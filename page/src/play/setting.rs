@@ -4,7 +4,7 @@ use serde::Deserialize;
 use tinygram_engine::Duration;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::send_policy::Registered;
-use tinygram_naglemark::hosts::{HostsKind, LinuxHosts, Model, PaperHosts};
+use tinygram_naglemark::hosts::{HostsKind, Impairment, LinuxHosts, Model, PaperHosts};
 use tinygram_naglemark::{
     Backend, Conditions, Error, Lengths, MediumKind, NOMINAL_RATE, Plan, Policy, Series,
     SocketPolicy, Taken, Trial, TrialType,
@@ -201,9 +201,16 @@ impl Setting {
             ack_timer: self.ack_timer.map(timer).transpose()?,
             infer: self.infer,
             rtt: self.rtt()?,
+            impairment: self.impairment()?,
+            ..paper
+        })
+    }
+
+    fn impairment(&self) -> Result<Impairment, String> {
+        Ok(Impairment {
             loss: within("loss", self.loss, 0.0..=MOST_LOST)?,
             reorder: within("reorder", self.reorder, 0.0..=1.0)?,
-            ..paper
+            ..Impairment::NONE
         })
     }
 
@@ -218,8 +225,7 @@ impl Setting {
             receive_buffer: self.receive_buffer()?.unwrap_or(hosts.receive_buffer),
             bits_per_second: self.rate()?,
             rtt: self.rtt()?,
-            loss: within("loss", self.loss, 0.0..=MOST_LOST)?,
-            reorder: within("reorder", self.reorder, 0.0..=1.0)?,
+            impairment: self.impairment()?,
             ..hosts
         })
     }

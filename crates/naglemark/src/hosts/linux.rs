@@ -7,10 +7,10 @@ use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_sim::WorldConfig;
 use tinygram_sim::costs::{ComesIn, HostCosts, SegmentCost};
-use tinygram_sim::medium::{ImpairmentRules, Medium, MediumKind, PointToPoint, Wire};
+use tinygram_sim::medium::{Medium, MediumKind, PointToPoint, Wire};
 use tinygram_sim::observer::{Nobody, Observer};
 
-use super::{HostsKind, Scene, congestion, told, writes};
+use super::{HostsKind, Impairment, Scene, congestion, told, writes};
 use crate::backend::{Backend, Conditions, Error, NOMINAL_RATE, VirtualTime};
 use crate::policy::{Policy, SocketPolicy};
 use crate::trial::{REQUEST, Taken, Trial};
@@ -32,12 +32,8 @@ pub struct LinuxHosts {
     pub bits_per_second: Option<u64>,
     /// The round-trip time beyond the line.
     pub rtt: Duration,
-    /// The probability that a segment is lost, 0 to 1.
-    pub loss: f64,
-    /// The probability that a segment is overtaken, 0 to 1.
-    pub reorder: f64,
-    /// The probability that a segment arrives twice, 0 to 1.
-    pub duplicate: f64,
+    /// What happens to segments on their way.
+    pub impairment: Impairment,
 }
 
 /// The device whose costs and line the hosts have.
@@ -61,9 +57,7 @@ impl LinuxHosts {
             receive_buffer: RECEIVE_BUFFER,
             bits_per_second: None,
             rtt: Duration::ZERO,
-            loss: 0.0,
-            reorder: 0.0,
-            duplicate: 0.0,
+            impairment: Impairment::NONE,
         }
     }
 
@@ -106,13 +100,7 @@ impl LinuxHosts {
         Scene {
             world: WorldConfig {
                 medium: Medium::PointToPoint(PointToPoint::new(self.wire())),
-                impairment: ImpairmentRules {
-                    delay: Duration::from_nanos(self.rtt.as_nanos() / 2),
-                    loss: self.loss,
-                    reorder: self.reorder,
-                    reorder_by: Duration::from_millis(1),
-                    duplicate: self.duplicate,
-                },
+                impairment: self.impairment.rules(self.rtt, Duration::from_millis(1)),
                 costs: [costs; 2],
                 seed: trial.seed,
             },

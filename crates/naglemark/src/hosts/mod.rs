@@ -6,6 +6,7 @@
 //! | [`LinuxHosts`] | any profile of the engine's | Linux | a line like veth or like a TUN device |
 
 mod companions;
+mod impairment;
 mod linux;
 mod model;
 mod paper;
@@ -18,6 +19,7 @@ use tinygram_sim::medium::{Frame, Side};
 use tinygram_sim::observer::{Observer, Tap};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
+pub use impairment::Impairment;
 pub use linux::{LinuxHosts, Over};
 pub use model::{ACK_TICK, Costs, INFERENCE, Model, PARAMETERS, Parameter};
 pub use paper::PaperHosts;

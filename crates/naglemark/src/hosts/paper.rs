@@ -11,7 +11,9 @@ use tinygram_sim::dice::{Dice, Purpose};
 use tinygram_sim::medium::{Frame, ImpairmentRules, MediumKind, Side};
 use tinygram_sim::observer::{Nobody, Observer};
 
-use super::{ACK_TICK, Costs, INFERENCE, Model, Scene, companions, congestion, told, writes};
+use super::{
+    ACK_TICK, Costs, INFERENCE, Impairment, Model, Scene, companions, congestion, told, writes,
+};
 use crate::backend::{Backend, Conditions, Error, Share, VirtualTime};
 use crate::policy::{Policy, SocketPolicy};
 use crate::trial::{REQUEST, Taken, Trial};
@@ -43,12 +45,8 @@ pub struct PaperHosts {
     pub infer: bool,
     /// The round-trip time beyond the medium.
     pub rtt: Duration,
-    /// The probability that a segment is lost, 0 to 1.
-    pub loss: f64,
-    /// The probability that a segment is overtaken, 0 to 1.
-    pub reorder: f64,
-    /// The probability that a segment arrives twice, 0 to 1.
-    pub duplicate: f64,
+    /// What happens to segments on their way.
+    pub impairment: Impairment,
     /// How the server waits for the next request; the paper's server reads.
     pub waits: Waits,
 }
@@ -75,11 +73,37 @@ impl PaperHosts {
             costs: None,
             infer: false,
             rtt: Duration::ZERO,
-            loss: 0.0,
-            reorder: 0.0,
-            duplicate: 0.0,
+            impairment: Impairment::NONE,
             waits: Waits::Reading,
         }
+    }
+
+    /// Returns whether these are the hosts of the paper's own trials, but for the costs of their work and for what the
+    /// receiver infers, which the paper varies itself.
+    #[must_use]
+    pub fn is_the_papers(&self) -> bool {
+        let paper = Self::new(self.model, self.medium);
+        let Self {
+            model: _,
+            medium: _,
+            mss,
+            mclbytes,
+            receive_buffer,
+            ack_policy,
+            ack_timer,
+            copy_rule,
+            costs: _,
+            infer: _,
+            rtt,
+            impairment,
+            waits,
+        } = self;
+        // Policies cannot be compared: the paper's own is that none is given.
+        (mss, mclbytes, rtt) == (&paper.mss, &paper.mclbytes, &paper.rtt)
+            && (receive_buffer, copy_rule) == (&paper.receive_buffer, &paper.copy_rule)
+            && (impairment, waits) == (&paper.impairment, &paper.waits)
+            && ack_policy.is_none()
+            && ack_timer.is_none()
     }
 
     /// Runs a trial with an observer; also returns the observer.
@@ -114,7 +138,7 @@ impl PaperHosts {
         Ok(Scene {
             world: WorldConfig {
                 medium,
-                impairment: self.impairment(),
+                impairment: self.impaired(),
                 costs: [costs.client, costs.server],
                 seed: trial.seed,
             },
@@ -140,20 +164,14 @@ impl PaperHosts {
         self.costs.unwrap_or(self.model.costs(self.infer))
     }
 
-    fn impairment(&self) -> ImpairmentRules {
+    fn impaired(&self) -> ImpairmentRules {
         // Long enough for the next few segments to overtake.
         let overtaking = self.medium.wire().occupies(u32::from(self.mss)).times(4);
-        ImpairmentRules {
-            delay: Duration::from_nanos(self.rtt.as_nanos() / 2),
-            loss: self.loss,
-            reorder: self.reorder,
-            reorder_by: if self.reorder > 0.0 {
-                overtaking
-            } else {
-                Duration::ZERO
-            },
-            duplicate: self.duplicate,
-        }
+        let reorder_by = match self.impairment.reorder > 0.0 {
+            true => overtaking,
+            false => Duration::ZERO,
+        };
+        self.impairment.rules(self.rtt, reorder_by)
     }
 
     /// Returns the client, which "always used the traditional Nagle algorithm" (section 7).

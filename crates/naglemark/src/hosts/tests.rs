@@ -110,7 +110,10 @@ fn policies_that_share_a_run_come_to_what_each_comes_to_alone() {
         let hosts = PaperHosts {
             mclbytes: [8192, 4096, 1024][number % 3],
             infer: number % 4 == 3,
-            loss: if number % 5 == 4 { 0.01 } else { 0.0 },
+            impairment: Impairment {
+                loss: if number % 5 == 4 { 0.01 } else { 0.0 },
+                ..Impairment::NONE
+            },
             ..PaperHosts::new([Model::Fitted, Model::Literal][number / 6], medium)
         };
         let plan = Plan {
@@ -158,7 +161,10 @@ fn no_transfer_beats_the_earliest_delivery() {
                 bits_per_second: [None, Some(10_000_000), Some(1_000_000_000)][number / 4 % 3],
                 rtt: Duration::from_micros([0, 100, 20_000][number / 12 % 3]),
                 mss: [1460, 536, 8960][number / 3 % 3],
-                reorder: [0.0, 0.1][number / 5 % 2],
+                impairment: Impairment {
+                    reorder: [0.0, 0.1][number / 5 % 2],
+                    ..Impairment::NONE
+                },
                 ..LinuxHosts::new([Over::Veth, Over::Tun][number / 2 % 2])
             }),
         };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tinygram_engine::socket::copy_rule::CopyRule;
 use tinygram_naglemark::hosts::{
-    ACK_TICK, HostsKind, INFERENCE, Model, PARAMETERS, PaperHosts, Parameter,
+    ACK_TICK, HostsKind, INFERENCE, Impairment, Model, PARAMETERS, PaperHosts, Parameter,
 };
 use tinygram_naglemark::workload::Waits;
 use tinygram_naglemark::{Agreement, Conditions, Plan, Policy, Random, Series, TrialType};
@@ -46,12 +46,8 @@ pub(super) struct OfPaper<'a> {
     /// How the server waits, if it does not sleep in its reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<&'static str>,
-    /// The share of segments that are lost, 0 to 1.
-    loss: f64,
-    /// The share of segments that are reordered, 0 to 1.
-    reorder: f64,
-    /// The share of segments that are duplicated, 0 to 1.
-    duplicate: f64,
+    #[serde(flatten)]
+    impairment: Impairment,
     multiplier: u32,
     repetitions: u32,
     seed: u64,
@@ -125,9 +121,7 @@ impl<'a> OfPaper<'a> {
                 Waits::Spinning => Some("spinning"),
                 Waits::ReadingAfter(_) => Some("computing"),
             },
-            loss: hosts.loss,
-            reorder: hosts.reorder,
-            duplicate: hosts.duplicate,
+            impairment: hosts.impairment,
             multiplier: plan.multiplier,
             repetitions: plan.repetitions,
             seed: plan.seed,
@@ -206,10 +200,8 @@ pub(super) struct OfSockets<'a> {
     rtt_ms: f64,
     /// The MSS, if it was given.
     mss: Option<u16>,
-    /// The share of segments that are lost, 0 to 1.
-    loss: f64,
-    reorder: f64,
-    duplicate: f64,
+    #[serde(flatten)]
+    impairment: Impairment,
     multiplier: u32,
     /// The transfers before each cell, which are not counted.
     warmup: u32,
@@ -245,9 +237,7 @@ impl<'a> OfSockets<'a> {
             rate_bits_per_second: on.bits_per_second(),
             rtt_ms: milliseconds(on.rtt),
             mss: on.options.mss,
-            loss: on.loss,
-            reorder: on.reorder,
-            duplicate: on.duplicate,
+            impairment: on.impairment,
             multiplier: plan.multiplier,
             warmup: plan.warmup,
             repetitions: plan.repetitions,

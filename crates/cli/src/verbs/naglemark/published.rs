@@ -1,7 +1,6 @@
 //! The paper's scores of the measured cells, and how far the measured ones are from them.
 
 use tinygram_naglemark::hosts::{Model, PaperHosts};
-use tinygram_naglemark::workload::Waits;
 use tinygram_naglemark::{Cell, Lengths, Measured, MediumKind, Plan, TrialType};
 use tinygram_papers::mogul::published::{APP_BUFFERS, SOCKET_BUFFERS, Table};
 use tinygram_papers::mogul::tables::{Entry, Miss, VARIANTS, entries, mean_distance, misses};
@@ -19,15 +18,7 @@ pub(super) fn table(plan: &Plan, hosts: &PaperHosts) -> Option<&'static Table> {
         (MediumKind::Fddi, true) => 7,
         (MediumKind::EthernetFullDuplex | MediumKind::PointToPoint { .. }, _) => return None,
     };
-    let paper = PaperHosts::new(hosts.model, hosts.medium);
-    let as_in_the_paper = (hosts.mss, hosts.rtt) == (paper.mss, paper.rtt)
-        && hosts.mclbytes == paper.mclbytes
-        && hosts.copy_rule.is_none()
-        && hosts.receive_buffer.is_none()
-        && hosts.waits == Waits::Reading
-        && hosts.ack_policy.is_none()
-        && hosts.ack_timer.is_none()
-        && (hosts.loss, hosts.reorder, hosts.duplicate) == (0.0, 0.0, 0.0)
+    let as_in_the_paper = hosts.is_the_papers()
         && plan.requests_per_connection.is_none()
         && plan.multiplier == Plan::PAPER_MULTIPLIER
         && plan.lengths == Lengths::PAPER;

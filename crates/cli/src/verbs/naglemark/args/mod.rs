@@ -7,7 +7,7 @@ use std::time::Duration;
 use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{AckTimer, Registered as AckEntry};
 use tinygram_engine::socket::copy_rule::CopyRule;
-use tinygram_naglemark::hosts::{HostsKind, Model};
+use tinygram_naglemark::hosts::{HostsKind, Impairment, Model};
 use tinygram_naglemark::workload::Waits;
 use tinygram_naglemark::{MediumKind, TrialType};
 
@@ -306,6 +306,17 @@ pub(crate) enum Server {
     Spinning,
     /// Computes for 5 ms after each answer, and then reads: what a watchdog is for
     Computing,
+}
+
+impl Args {
+    /// Returns what happens to segments on their way.
+    pub(super) fn impairment(&self) -> Impairment {
+        Impairment {
+            loss: self.loss,
+            reorder: self.reorder,
+            duplicate: self.duplicate,
+        }
+    }
 }
 
 impl From<Server> for Waits {

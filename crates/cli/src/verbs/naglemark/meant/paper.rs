@@ -177,9 +177,7 @@ fn hosts(medium: MediumKind, args: &Args) -> PaperHosts {
         },
         infer: args.infer,
         rtt: virtual_time(rtt.unwrap_or_default()),
-        loss: args.loss,
-        reorder: args.reorder,
-        duplicate: args.duplicate,
+        impairment: args.impairment(),
         waits: args.server.into(),
         ..paper
     }

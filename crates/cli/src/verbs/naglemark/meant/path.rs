@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tinygram_link::emulator::Rules;
 use tinygram_link::veth::Offload;
+use tinygram_naglemark::hosts::Impairment;
 use tinygram_naglemark_live::{Line, Where};
 
 use super::{KERNELS, REAL, refused};
@@ -30,8 +31,8 @@ pub(super) fn joined(args: &Args, backends: &[BackendName]) -> Result<(Where, Li
     if args.offload && link != LinkName::Veth {
         return refused("--offload belongs to --link veth".into());
     }
-    let chances = [args.loss, args.reorder, args.duplicate];
-    let is_impaired = args.rate.is_some() || !rtt(args).is_zero() || chances != [0.0; 3];
+    let impairment = args.impairment();
+    let is_impaired = args.rate.is_some() || !rtt(args).is_zero() || impairment != Impairment::NONE;
     let is_real = backends.iter().any(|backend| *backend != BackendName::Sim);
     if is_real && is_impaired && link != LinkName::Emulated {
         return refused(
@@ -41,10 +42,10 @@ pub(super) fn joined(args: &Args, backends: &[BackendName]) -> Result<(Where, Li
     let rules = Rules {
         rate: args.rate,
         delay: rtt(args) / 2,
-        loss: args.loss,
-        reorder: args.reorder,
+        loss: impairment.loss,
+        reorder: impairment.reorder,
         reorder_by: REORDER_BY,
-        duplicate: args.duplicate,
+        duplicate: impairment.duplicate,
         ..Rules::NONE
     };
     let line = match link {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tinygram_engine::profile::Profile;
 use tinygram_engine::socket::copy_rule::CopyRule;
-use tinygram_naglemark::hosts::{HostsKind, LinuxHosts, Model, Over};
+use tinygram_naglemark::hosts::{HostsKind, Impairment, LinuxHosts, Model, Over};
 use tinygram_naglemark::{Backend, Error, MediumKind, NOMINAL_RATE, Plan, TrialType};
 use tinygram_naglemark_live::{Kernel, Line, Options, OurStack, Settings, Where};
 
@@ -35,10 +35,7 @@ pub(in super::super) struct OnSockets {
     /// The rate of the link; absent if it is as fast as the machine.
     rate: Option<u64>,
     pub(in super::super) rtt: Duration,
-    /// The share of segments that are lost, 0 to 1.
-    pub(in super::super) loss: f64,
-    pub(in super::super) reorder: f64,
-    pub(in super::super) duplicate: f64,
+    pub(in super::super) impairment: Impairment,
 }
 
 pub(super) fn meant(args: &Args) -> Result<Meant, Failure> {
@@ -79,9 +76,7 @@ pub(super) fn meant(args: &Args) -> Result<Meant, Failure> {
         line,
         rate: args.rate,
         rtt: path::rtt(args),
-        loss: args.loss,
-        reorder: args.reorder,
-        duplicate: args.duplicate,
+        impairment: args.impairment(),
     };
     Ok(Meant {
         plan,
@@ -124,9 +119,7 @@ impl OnSockets {
             receive_buffer: self.options.receive_buffer.unwrap_or(hosts.receive_buffer),
             bits_per_second: self.rate,
             rtt: virtual_time(self.rtt),
-            loss: self.loss,
-            reorder: self.reorder,
-            duplicate: self.duplicate,
+            impairment: self.impairment,
             ..hosts
         }
     }
