@@ -119,7 +119,10 @@ fn printed(mut watch: Running) -> String {
 
 #[test]
 fn watch_names_the_process_that_is_held() {
-    let Some(watch) = watch(&["--once", "5s", "--json"]) else {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("sites.json");
+    let file = file.to_str().expect("UTF-8");
+    let Some(watch) = watch(&["--once", "5s", "--json", "--sites", file]) else {
         return;
     };
     let words = conversation(12, "nagle");
@@ -171,6 +174,28 @@ fn watch_names_the_process_that_is_held() {
     let row = row.expect("a row");
     assert_eq!(row["count"], stalls.len());
     assert_eq!(row["cure"], format!("tinygram cure --dry-run {pid}"));
+    // Other tests hold similar conversations from the same line, so there may be more.
+    let sites = std::fs::read_to_string(file).expect("the file is written");
+    let sites: Value = serde_json::from_str(&sites).expect("JSON");
+    assert_eq!(sites["schema"], "tinygram.sites/1");
+    let line = sites["sites"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|site| site["function"] == "serve" && site["line"] == SECOND_WRITE);
+    let line = line.expect("the line of the second write");
+    assert_eq!(
+        (&line["kind"], &line["side"]),
+        (&"write-write-read".into(), &"server".into())
+    );
+    assert!(
+        line["count"].as_u64() >= Some(placed.len() as u64),
+        "{sites}"
+    );
+    assert!(
+        line["cost_ns"].as_i64() >= Some(30_000_000 * placed.len() as i64),
+        "{sites}"
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::flags::Places;
@@ -38,6 +39,10 @@ pub(crate) struct Args {
     /// minute (OTEL_METRIC_EXPORT_INTERVAL, in milliseconds) and at the end
     #[arg(long, value_name = "ADDRESS", value_parser = super::otlp::address)]
     pub(super) otlp: Option<String>,
+
+    /// Write the lines of code that stalled or flooded at the end, for contrib/lint/annotate (schema tinygram.sites/1)
+    #[arg(long, value_name = "FILE")]
+    pub(super) sites: Option<PathBuf>,
 
     /// Count shorter holds without listing them
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1ms")]

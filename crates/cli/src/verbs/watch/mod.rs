@@ -1,7 +1,7 @@
 //! `tinygram watch`: stalls and floods on a running host, as they happen, by process.
 //!
 //! Typed ([`args`]) -> meant ([`plan`]) -> done ([`done`], on `tinygram-watch`) -> shown ([`told`]: [`show`], [`metrics`],
-//! [`otlp`]).
+//! [`otlp`], [`sites`]).
 
 mod args;
 mod done;
@@ -15,6 +15,7 @@ mod screen;
 mod seen;
 pub(crate) mod sentence;
 mod show;
+mod sites;
 mod table;
 mod told;
 

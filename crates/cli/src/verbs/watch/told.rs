@@ -1,4 +1,4 @@
-//! Who is told of what was found: the reader, a collector, and whoever asks for the page.
+//! Who is told of what was found: the reader, a collector, whoever asks for the page, and a file of the lines of code.
 
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use super::done::Watch;
 use super::http::Page;
 use super::otlp::Export;
 use super::show::Show;
+use super::sites::Sites;
 use super::{Args, metrics};
 use crate::exit::Failure;
 
@@ -17,12 +18,14 @@ pub(super) struct Listeners {
     show: Show,
     page: Option<Page>,
     export: Option<Export>,
+    sites: Option<Sites>,
 }
 
 impl Listeners {
     /// Opens what the arguments ask for; nothing is sent yet.
     pub(super) fn open(args: &Args) -> Result<Self, Failure> {
         Ok(Self {
+            sites: args.sites.as_deref().map(Sites::open).transpose()?,
             page: args.metrics.map(metrics::serve).transpose()?,
             show: Show::new(args),
             export: None,
@@ -41,6 +44,9 @@ impl Listeners {
         for (finding, process) in findings {
             if let Some(export) = &mut self.export {
                 export.add(&finding, &process);
+            }
+            if let Some(sites) = &mut self.sites {
+                sites.add(&finding, &process.name);
             }
             self.show.finding(&finding, &process)?;
         }
@@ -62,6 +68,10 @@ impl Listeners {
     /// Tells of the end; returns whether all were told everything.
     pub(super) fn end(mut self, watch: &Watch, watched: Duration) -> Result<bool, Failure> {
         let exported = self.export.take().map(Export::end);
+        // The file comes first: it is whole even if the reader of standard output goes away.
+        if let Some(sites) = self.sites.take() {
+            sites.end(watch, watched.as_secs_f64())?;
+        }
         self.show.end(watch, exported.as_ref(), watched)?;
         Ok(exported.is_none_or(|exported| exported.is_whole()))
     }
