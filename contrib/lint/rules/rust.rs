@@ -1,0 +1,30 @@
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use hyper_util::client::legacy::connect::HttpConnector;
+
+fn ask(address: &str, question: &[u8]) -> std::io::Result<()> {
+    // ruleid: rust-socket-with-nagle
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(question)
+}
+
+fn serve(listener: &TcpListener) -> std::io::Result<()> {
+    // ruleid: rust-socket-with-nagle
+    let (mut stream, _) = listener.accept()?;
+    stream.write_all(b"welcome")
+}
+
+fn connector() -> HttpConnector {
+    // ruleid: rust-http-connector-with-nagle
+    HttpConnector::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client() -> TcpStream {
+        // ok: rust-socket-with-nagle
+        TcpStream::connect("localhost:80").unwrap()
+    }
+}
