@@ -2,10 +2,11 @@
 
 use alloc::borrow::ToOwned;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
+use core::net::IpAddr;
 
 use crate::case::Case;
 use crate::cure::Cure;
@@ -252,7 +253,8 @@ fn initial_window(case: &Case) -> Vec<Step> {
         effort,
         text: text.to_owned(),
     };
-    let larger = step(Cure::InitialWindow, Effort::HostSetting, INITIAL_WINDOW);
+    let text = to_peer(INITIAL_WINDOW, case.receiver_address);
+    let larger = step(Cure::InitialWindow, Effort::HostSetting, &text);
     let whole = step(
         Cure::WriteOnce,
         Effort::Rewrite,
@@ -336,12 +338,13 @@ fn receivers(case: &Case) -> Vec<Step> {
         effort,
         text: text.to_owned(),
     };
+    let at_once = to_peer(ACK_AT_ONCE, case.sender_address);
     vec![
         step(
             Effort::HostSetting,
             match case.loopback {
                 true => ACK_AT_ONCE_HERE,
-                false => ACK_AT_ONCE,
+                false => &at_once,
             },
         ),
         step(
@@ -349,6 +352,20 @@ fn receivers(case: &Case) -> Vec<Step> {
             "set TCP_QUICKACK before each read (once is not enough), or TCP_DELACK_MAX_US where Linux has it",
         ),
     ]
+}
+
+/// Returns a text with the address of the other end in the line about its route, if it is known.
+fn to_peer(text: &str, address: Option<IpAddr>) -> String {
+    match address {
+        None => text.to_owned(),
+        Some(address) => {
+            let text = text.replace(PEER, &address.to_string());
+            match address {
+                IpAddr::V4(_) => text,
+                IpAddr::V6(_) => text.replace("ip route", "ip -6 route"),
+            }
+        }
+    }
 }
 
 fn caution(case: &Case) -> Option<&'static str> {
@@ -381,6 +398,8 @@ fn caution(case: &Case) -> Option<&'static str> {
     }
 }
 
+/// Stands for the address of the other end.
+const PEER: &str = "PEER";
 const INITIAL_WINDOW: &str = "raise the initial window (`ip route change $(ip route show to match PEER | tail -1) \
                               initcwnd 10`, RFC 6928)";
 const ACK_AT_ONCE: &str = "acknowledge at once. Linux: `ip route change $(ip route show to match PEER | tail -1) quickack 1`, \

@@ -1,3 +1,5 @@
+use core::net::IpAddr;
+
 use crate::kind::Kind;
 use crate::pieces::Pieces;
 use crate::protocol::Protocol;
@@ -31,6 +33,10 @@ pub struct Case {
     pub begun: Option<bool>,
     /// Whether both ends are on one host and talk through its loopback device.
     pub loopback: bool,
+    /// The address of the sender, as its peer sees it, if known.
+    pub sender_address: Option<IpAddr>,
+    /// The address of the receiver, as its peer sees it, if known.
+    pub receiver_address: Option<IpAddr>,
     /// Whether a retransmission timeout before had made the congestion window small.
     pub timeout: Timeout,
 }
@@ -52,6 +58,8 @@ impl Case {
             full_between: false,
             begun: None,
             loopback: false,
+            sender_address: None,
+            receiver_address: None,
             timeout: Timeout::No,
         }
     }

@@ -106,6 +106,11 @@ impl Finding {
         let mut case = Case::new(self.kind, self.sender());
         case.mss = self.connection.mss;
         let (local, remote) = (self.connection.local.ip(), self.connection.remote.ip());
+        let (sender, receiver) = match self.part {
+            Part::Sent => (local, remote),
+            Part::AcknowledgedLate => (remote, local),
+        };
+        (case.sender_address, case.receiver_address) = (Some(sender), Some(receiver));
         case.loopback = local == remote || (local.is_loopback() && remote.is_loopback());
         match self.facts {
             Facts::Held { held, behind, .. } => (case.held, case.flight) = (held, behind),

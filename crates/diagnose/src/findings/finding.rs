@@ -1,5 +1,7 @@
 //! A finding: what was concluded, with the measurements on which it rests.
 
+use std::net::IpAddr;
+
 use tinygram_stalls::flood::Flood;
 use tinygram_stalls::recipes::{self, Recipe};
 use tinygram_stalls::thresholds::FINEST_NS;
@@ -40,6 +42,8 @@ pub struct Finding {
     pub facts: Facts,
     /// Whether both ends are on one host, by their addresses.
     pub loopback: bool,
+    /// The addresses of the sender and of its peer.
+    pub addresses: [IpAddr; 2],
     /// The checks that were asked, in their order, and what each saw. They say how sure the finding is.
     pub checks: Checked,
 }
@@ -91,6 +95,7 @@ impl Finding {
                 ..hold.clone()
             }),
             loopback: connection.is_loopback(),
+            addresses: [from, 1 - from].map(|end| connection.ends.ends[end].address()),
             checks: Checked::new(checks),
         }
     }
@@ -166,6 +171,8 @@ impl Finding {
             pieces: self.pieces,
             protocol: self.protocol,
             loopback: self.loopback,
+            sender_address: Some(self.addresses[0]),
+            receiver_address: Some(self.addresses[1]),
             ..Case::new(self.kind, self.sender)
         };
         let Some(hold) = self.hold() else {

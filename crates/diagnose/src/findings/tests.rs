@@ -221,6 +221,7 @@ fn finding(kind: Kind, protocol: Option<Protocol>, hold: Hold) -> Finding {
         protocol,
         facts: Facts::Hold(hold),
         loopback: false,
+        addresses: [std::net::Ipv4Addr::LOCALHOST.into(); 2],
         checks: Checked::default(),
     }
 }

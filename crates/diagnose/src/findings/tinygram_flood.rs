@@ -50,6 +50,7 @@ pub(crate) fn find(connection: &Connection, from: usize, mss: u32) -> Option<Fin
         protocol: connection.protocol(),
         facts: Facts::Flood(flood),
         loopback: connection.is_loopback(),
+        addresses: [from, 1 - from].map(|end| connection.ends.ends[end].address()),
         checks: Checked::new(checks(&flood)),
     })
 }

@@ -1,5 +1,3 @@
-use alloc::string::ToString;
-
 use super::*;
 
 #[test]
@@ -214,4 +212,25 @@ fn what_makes_a_receiver_acknowledge_fits_the_host() {
     assert!(text(&case).contains("Windows"));
     case.loopback = true;
     assert!(!text(&case).contains("Windows") && text(&case).contains("tcp_pingpong_thresh"));
+}
+
+/// The receiver's route leads to the sender, and the sender's to the receiver.
+#[test]
+fn a_route_leads_to_the_other_end() {
+    let known = |kind, [sender, receiver]: [&str; 2]| {
+        let address = |text: &str| text.parse().ok();
+        Advice::of(&Case {
+            sender_address: address(sender),
+            receiver_address: address(receiver),
+            ..Case::new(kind, Side::Server)
+        })
+        .to_string()
+    };
+    let text = known(Kind::SlowStartDelayedAck, ["10.0.0.2", "10.0.0.1"]);
+    assert!(text.contains("$(ip route show to match 10.0.0.1 | tail -1) initcwnd 10"));
+    assert!(text.contains("$(ip route show to match 10.0.0.2 | tail -1) quickack 1"));
+    let text = known(Kind::WriteWriteRead, ["2001:db8::2", "2001:db8::1"]);
+    assert!(text.contains(
+        "`ip -6 route change $(ip -6 route show to match 2001:db8::2 | tail -1) quickack 1`"
+    ));
 }
