@@ -1,5 +1,5 @@
 """Entries: what a file of atlas/entries says, and where its program comes from."""
-import os, pathlib, pwd, re, subprocess, tomllib
+import json, os, pathlib, pwd, re, subprocess, tempfile, tomllib
 
 ATLAS = pathlib.Path(__file__).resolve().parent.parent
 #: Others' code runs as this user.
@@ -25,15 +25,19 @@ class Entry:
         self.option, self.conversations = said.get("option"), said["conversation"]
         self.here = path.with_suffix("")
 
-    def install(self, cache):
-        """Puts the program into the cache, and returns the words that its commands may use, and its version."""
+    def install(self, cache, locking=False):
+        """Puts the program into the cache, and returns the words that its commands may use, and its version. `locking` writes
+        anew which wheels these are."""
         words = {"here": str(self.here), "python": PYTHON, "cache": str(cache)}
         for program in self.get.get("system", []):
             if not which(program):
                 raise Missing(f"{program} is not installed (Debian: {self.get.get('debian', program)})")
         folder = cache / self.id
         if wanted := self.get.get("pypi"):
-            words["python"] = str(venv(folder, wanted) / "bin/python")
+            lock = self.path.with_suffix(".lock")
+            if locking or not lock.exists():
+                write_lock(wanted, lock)
+            words["python"] = str(venv(folder, lock) / "bin/python")
         if wanted := self.get.get("npm"):
             words["modules"] = str(packages(folder, wanted))
         if command := self.get.get("build"):
@@ -68,7 +72,7 @@ def filled(command, words):
 def as_user(command):
     """The words that run a command as an ordinary user, who can gain no rights."""
     user = pwd.getpwnam(USER)
-    return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--no-new-privs", "--inh-caps=-all",
+    return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all",
             "--", *command]
 
 
@@ -76,16 +80,27 @@ def which(program):
     return subprocess.run(["which", program], stdout=subprocess.DEVNULL, env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}).returncode == 0
 
 
-def venv(folder, wanted):
-    """A virtual environment with these packages, of wheels alone: no code of theirs runs while they are installed."""
-    mark = folder / "made-of"
-    if not mark.exists() or mark.read_text().split() != wanted:
-        steps = [[PYTHON, "-m", "venv", "--clear", folder],
-                 [folder / "bin/python", "-m", "pip", "install", "--quiet", "--only-binary=:all:", *wanted]]
-        steps += [["chmod", "-R", "a+rX", folder]]
-        run_all(steps)
-        mark.write_text(" ".join(wanted))
+def venv(folder, lock):
+    """A virtual environment with the wheels of a lock file, by their checksums: no code of theirs runs while they are installed."""
+    mark, wanted = folder / "made-of", lock.read_text()
+    if not mark.exists() or mark.read_text() != wanted:
+        run_all([[PYTHON, "-m", "venv", "--clear", folder],
+                 [folder / "bin/python", "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes", "-r", lock],
+                 ["chmod", "-R", "a+rX", folder]])
+        mark.write_text(wanted)
     return folder
+
+
+def write_lock(wanted, lock):
+    """Writes which wheels PyPI gives for these versions and for what they need, with their checksums."""
+    with tempfile.TemporaryDirectory() as scratch:
+        report = f"{scratch}/report"
+        run_all([[PYTHON, "-m", "pip", "install", "--quiet", "--only-binary=:all:", "--ignore-installed", "--dry-run", "--break-system-packages",
+                  "--report", report, *wanted]])
+        with open(report) as file:
+            found = json.load(file)["install"]
+    lines = [f"{one['metadata']['name']}=={one['metadata']['version']} --hash=sha256:{one['download_info']['archive_info']['hashes']['sha256']}\n" for one in found]
+    lock.write_text("".join(sorted(lines)))
 
 
 def packages(folder, wanted):
