@@ -99,13 +99,12 @@ const HEARD = {
       item.textContent = `${said}.`;
       return item;
     }));
-    find("#report").hidden = captures === 0;
-    find("#report").srcdoc = page;
     for (const button of document.querySelectorAll("[data-save]")) {
       button.hidden = captures === 0 || (button.dataset.save === "annotated" && captures !== 1);
     }
     offerStories(stalls);
     show("report");
+    renew(captures === 0 ? null : page);
     document.title = `${name} - tinygram`;
     find("#reading-status").textContent = sentences[0] ?? outcome;
     (captures ? find("#report") : find("#another")).focus();
@@ -132,6 +131,15 @@ const HEARD = {
     notice(`tinygram itself failed here, which is a bug worth reporting: ${why}`);
   },
 };
+
+/** Shows a report in a new frame: Chromium paints none that was given its second page while it was hidden. */
+function renew(page) {
+  const frame = find("#report").cloneNode(false);
+  frame.removeAttribute("srcdoc");
+  frame.hidden = page === null;
+  if (page !== null) frame.srcdoc = page;
+  find("#report").replaceWith(frame);
+}
 
 /** Stalls whose story can be told; a story needs another reading of the capture. */
 function offerStories(stalls) {
@@ -177,7 +185,7 @@ find("#stop").addEventListener("click", () => {
 });
 find("#another").addEventListener("click", () => {
   endWork();
-  find("#report").srcdoc = "";
+  renew(null);
   document.title = "tinygram";
   show("empty");
   find("#choose").focus();

@@ -201,6 +201,21 @@ def page_draws_the_report_inside(it):
     assert it.tab.complaints() == [], it.tab.complaints()
 
 
+def page_draws_each_report(it):
+    """Chromium paints no frame that was given its second page while it was hidden."""
+    it.tab.open()
+    sizes = []
+    for _ in range(3):
+        it.tab.choose([CORPUS / "wwr-client.pcap"])
+        for _ in range(40):
+            it.tab.browser.evaluate("new Promise((done) => setTimeout(done, 50))")
+            it.tab.attend()
+        sizes.append(len(it.tab.browser.ask("Page.captureScreenshot", format="png")["data"]))
+        it.tab.again()
+    # A picture without the report is a fifth of one with it.
+    assert min(sizes) > 0.9 * max(sizes), sizes
+
+
 def page_follows_the_reports_links(it):
     """A link within the report leads to what it names, though the report's frame has no address."""
     it.tab.open()
