@@ -69,7 +69,7 @@ def archives(release, _):
         folder = release.work / "made" / name
         base = f"tinygram-{release.version}-{name}"
         files = {f"{base}/{file.name}": file for file in [folder / "tinygram", *licences(release)]}
-        files[f"{base}/README.md"] = PROJECT / "README.md"
+        files[f"{base}/README.md"] = PROJECT / "packaging/archive.md"
         debug |= {file.name: file for file in folder.glob("*.debug")}
         yield packed(release, release.to / f"{base}.tar.gz", files)
     yield packed(release, release.to / f"tinygram-{release.version}-line-tables.tar.gz", debug)
