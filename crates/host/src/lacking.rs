@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fs;
+use std::path::Path;
 
 /// The reason why the kernel cannot be asked, in one line.
 #[derive(Debug, thiserror::Error)]
@@ -12,6 +13,11 @@ pub enum Lacking {
         "the kernel has no type information of its own (/sys/kernel/btf/vmlinux): it takes Linux 5.4 or newer built with CONFIG_DEBUG_INFO_BTF"
     )]
     Btf,
+    /// Its type information is not in sight.
+    #[error(
+        "the kernel's type information (/sys/kernel/btf/vmlinux) is not in sight: /sys is not mounted here"
+    )]
+    NoSys,
     /// A tracepoint is missing.
     #[error("this kernel has no tracepoint {0}: it takes Linux {1} or newer")]
     Tracepoint(&'static str, &'static str),
@@ -24,6 +30,15 @@ pub enum Lacking {
 }
 
 impl Lacking {
+    /// Returns why the kernel's type information cannot be read.
+    #[must_use]
+    pub fn types() -> Self {
+        match Path::new("/sys/kernel").exists() {
+            true => Self::Btf,
+            false => Self::NoSys,
+        }
+    }
+
     /// Returns the root cause of `error`, because that is what a person can act on.
     #[must_use]
     pub fn of(error: &(dyn Error + 'static)) -> Self {

@@ -13,7 +13,7 @@ pub(crate) struct Programs {
 
 impl Programs {
     pub(crate) fn load(object: &[u8]) -> Result<Self, Lacking> {
-        let btf = Btf::from_sys_fs().map_err(|_| Lacking::Btf)?;
+        let btf = Btf::from_sys_fs().map_err(|_| Lacking::types())?;
         let object = EbpfLoader::new().btf(Some(&btf)).load(object);
         let object = object.map_err(|error| Lacking::of(&error))?;
         Ok(Self { object, btf })

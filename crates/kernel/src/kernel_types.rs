@@ -42,8 +42,8 @@ impl Structure {
 impl KernelTypes {
     /// Looks for these names in the running kernel.
     pub(crate) fn read(wanted: &[(Kind, &'static str)]) -> Result<Self, Lacking> {
-        let octets = fs::read("/sys/kernel/btf/vmlinux").map_err(|_| Lacking::Btf)?;
-        Self::parse(&octets, wanted).ok_or(Lacking::Btf)
+        let octets = fs::read("/sys/kernel/btf/vmlinux").map_err(|_| Lacking::types())?;
+        Self::parse(&octets, wanted).ok_or_else(Lacking::types)
     }
 
     /// Returns a type's number.

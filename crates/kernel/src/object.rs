@@ -84,7 +84,7 @@ impl Ready {
 fn kernel() -> Result<&'static Btf, Lacking> {
     static KERNEL: OnceLock<Option<Btf>> = OnceLock::new();
     let read = KERNEL.get_or_init(|| Btf::from_sys_fs().ok());
-    read.as_ref().ok_or(Lacking::Btf)
+    read.as_ref().ok_or_else(Lacking::types)
 }
 
 fn load_btf(object: &mut Object) -> Result<OwnedFd, Lacking> {

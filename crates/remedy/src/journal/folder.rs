@@ -1,6 +1,6 @@
 //! The folder of the journal: nobody else's, and no link.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,11 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Opens the folder, and makes it if it is missing.
+    /// Opens the folder, and makes it and those above it if they are missing.
     pub(super) fn open(path: &Path) -> Result<Self, JournalError> {
+        if let Some(above) = path.parent() {
+            fs::create_dir_all(above).map_err(|error| refused(above, "making the folder", error))?;
+        }
         match mkdir(path, Mode::RWXU) {
             Ok(()) | Err(rustix::io::Errno::EXIST) => {}
             Err(error) => return Err(refused(path, "making the folder", error.into())),

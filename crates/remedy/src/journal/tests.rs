@@ -55,6 +55,16 @@ fn a_change_is_in_force_until_it_is_undone() {
 }
 
 #[test]
+fn folders_above_it_are_made_too() {
+    let (_above, folder) = folder();
+    let folder = folder.join("lib/tinygram");
+    let mut journal = Journal::open(&folder).unwrap();
+    changed(&mut journal, &[(1, 0)]);
+    let mode = fs::metadata(&folder).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
 fn a_paused_journal_takes_in_what_others_wrote() {
     let (_above, folder) = folder();
     let mut journal = Journal::open(&folder).unwrap();

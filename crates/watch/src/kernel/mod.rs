@@ -96,7 +96,7 @@ impl Source {
     ///
     /// Returns what the kernel or the privileges lack, in one line with what would help.
     pub fn open(options: &Options) -> Result<Self, Lacking> {
-        let btf = Btf::from_sys_fs().map_err(|_| Lacking::Btf)?;
+        let btf = Btf::from_sys_fs().map_err(|_| Lacking::types())?;
         let hooks = choose(options.hooks, &btf)?;
         let delack_timer = options
             .tree
