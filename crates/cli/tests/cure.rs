@@ -172,7 +172,11 @@ fn where_nothing_is_sent_it_cannot_tell() {
     let output = cure(&["--json"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["data_segments_sent"], 0, "{document:#}");
-    drop((client, server));
+    drop((client, server, listener));
+    let output = cure(&[]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let text = said(&output);
+    assert!(text.contains("no connection was found"), "{text}");
 }
 
 /// A client that writes twice and then reads.

@@ -61,6 +61,11 @@ fn seen(plan: &Plan, cured: &Cured) -> String {
     let (look, sockets) = (&cured.look, cured.sockets);
     let targets: Vec<_> = plan.targets.iter().map(ToString::to_string).collect();
     let mut text = match look.count() {
+        0 if sockets == 0 => format!(
+            "{}: no connection was found in {:.1} s, so nothing was looked at.\n",
+            targets.join(", "),
+            look.lasted.as_secs_f64()
+        ),
         0 if sockets > 0 && cured.is_silent() => format!(
             "{}: cannot tell: in {:.1} s nothing was sent on {}.\n",
             targets.join(", "),
