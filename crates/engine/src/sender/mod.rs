@@ -1,7 +1,7 @@
 //! The sending half of a connection, in parts that own their state: the sequence variables, the send
 //! buffer, the small-segment state, the congestion window, loss recovery, the path, the round trip,
 //! timers and counters. A part never names [`Sender`]; the signature of each of its methods says which
-//! other parts it reads ([`context`]) or changes. `Sender` lets them work together.
+//! other parts it reads (`context`) or changes. `Sender` lets them work together.
 //!
 //! `Sender::pass` is the paper's `tcp_output`: it looks at the buffer and the window, sends what must
 //! go, and asks the policy about the rest.

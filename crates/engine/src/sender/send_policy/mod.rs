@@ -332,7 +332,8 @@ pub enum Moment {
 /// loss probe if the profile has them
 /// ([`LossDetection::RackTlp`](crate::extensions::LossDetection::RackTlp)).
 pub trait Rule {
-    /// Returns what tables and traces call a rule of your own; those of the list have the list's names.
+    /// Returns what traces call a rule of your own (a benchmark's table has the label that its plan gives); those of the list have
+    /// the list's names. Its reasons are those of [`Why`] and [`Because`]: it says the nearest one.
     fn name(&self) -> &str {
         "custom"
     }
