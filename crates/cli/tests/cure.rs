@@ -164,10 +164,9 @@ fn where_nothing_is_sent_it_cannot_tell() {
         let output = cure(more);
         assert_eq!(output.status.code(), Some(3), "{}", said(&output));
         let text = said(&output);
-        assert!(
-            text.contains("cannot tell: in 0.5 s nothing was sent on 2 connections"),
-            "{text}"
-        );
+        let is_said = text.contains(": cannot tell: in ")
+            && text.contains(" nothing was sent on 2 connections");
+        assert!(is_said, "{text}");
     }
     let output = cure(&["--json"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
