@@ -20,7 +20,8 @@ impl Folder {
     /// Opens the folder, and makes it and those above it if they are missing.
     pub(super) fn open(path: &Path) -> Result<Self, JournalError> {
         if let Some(above) = path.parent() {
-            fs::create_dir_all(above).map_err(|error| refused(above, "making the folder", error))?;
+            fs::create_dir_all(above)
+                .map_err(|error| refused(above, "making the folder", error))?;
         }
         match mkdir(path, Mode::RWXU) {
             Ok(()) | Err(rustix::io::Errno::EXIST) => {}
