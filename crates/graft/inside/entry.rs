@@ -56,7 +56,7 @@ pub struct Cells {
     syscall_made: u64,
     /// Go's `runtime.futex`: what follows the replaced instruction.
     futex: u64,
-    /// musl's `__syscall_cp_c`: its SYSCALL.
+    /// The SYSCALL of musl's `__syscall_cp_c`, or `__syscall_cp_asm`.
     musl: u64,
     /// C: the address of a word that is 0 in a child that was forked.
     alive: u64,
@@ -186,136 +186,8 @@ pub unsafe extern "C" fn graft_go_futex() {
     )
 }
 
-/// The stub for musl's `__syscall_cp_c`, through which its calls pass that may wait.
-///
-/// # Safety
-/// Only musl's `__syscall_cp_c` may jump here, from its first instruction.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn graft_musl_syscall() {
-    core::arch::naked_asm!(
-        // The number and a1 to a6 are in RDI, RSI, RDX, RCX, R8, R9 and on the stack.
-        "mov rax, rdi",
-        "mov r10, r8",
-        "mov rdi, rsi",
-        "mov r8, r9",
-        "mov rsi, rdx",
-        "mov r9, [rsp + 8]",
-        "mov rdx, rcx",
-        "mov r11, {low}",
-        "cmp rax, 63",
-        "ja 2f",
-        "bt r11, rax",
-        "jc 3f",
-        "4:",
-        "jmp qword ptr [rip + {cells} + 32]",
-        "2:",
-        "cmp rax, {futex}",
-        "je 3f",
-        "cmp rax, {clock_nanosleep}",
-        "jb 4b",
-        "cmp rax, {execveat}",
-        "ja 4b",
-        "3:",
-        // A child has the shared memory, too, but not the descriptors.
-        "mov r11, [rip + {cells} + 40]",
-        "cmp dword ptr [r11], 0",
-        "je 4b",
-        "push rbx",
-        "mov rbx, fs:[0]",
-        "push rbx",
-        "push r9",
-        "push r8",
-        "push r10",
-        "push rdx",
-        "push rsi",
-        "push rdi",
-        "push rax",
-        "mov rdi, rsp",
-        "mov rsi, [rip + {cells}]",
-        "mov rbx, rsp",
-        "and rsp, -16",
-        "call {on_call}",
-        "mov rsp, rbx",
-        "mov r11d, eax",
-        "pop rax",
-        "pop rdi",
-        "pop rsi",
-        "pop rdx",
-        "pop r10",
-        "pop r8",
-        "pop r9",
-        "pop rbx",
-        "pop rbx",
-        "test r11d, r11d",
-        "jz 4b",
-        "ret",
-        low = const BELOW_64 | 1 << nr::ACCEPT,
-        futex = const nr::FUTEX,
-        clock_nanosleep = const nr::CLOCK_NANOSLEEP,
-        execveat = const nr::EXECVEAT,
-        cells = sym graft_cells,
-        on_call = sym on_c_call,
-    )
-}
-
-/// The stub for the places of glibc. A thunk for each has made the move that the jump replaced, so that the
-/// number is in RAX; R11 is the address of the SYSCALL that makes the call.
-///
-/// # Safety
-/// Only such thunks may jump here.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn graft_glibc_syscall() {
-    core::arch::naked_asm!(
-        // RCX is free, as SYSCALL changes it. A child has the shared memory, too, but not the descriptors.
-        "mov rcx, [rip + {cells} + 40]",
-        "cmp dword ptr [rcx], 0",
-        "je 5f",
-        // Over the red zone: the caller may be a function that calls no other.
-        "sub rsp, 128",
-        "push r11",
-        "push rbx",
-        "mov rbx, fs:[0]",
-        "push rbx",
-        "push r9",
-        "push r8",
-        "push r10",
-        "push rdx",
-        "push rsi",
-        "push rdi",
-        "push rax",
-        "mov rdi, rsp",
-        "mov rsi, [rip + {cells}]",
-        "mov rbx, rsp",
-        "and rsp, -16",
-        "call {on_call}",
-        "mov rsp, rbx",
-        "mov ecx, eax",
-        "pop rax",
-        "pop rdi",
-        "pop rsi",
-        "pop rdx",
-        "pop r10",
-        "pop r8",
-        "pop r9",
-        "pop rbx",
-        "pop rbx",
-        "pop r11",
-        "add rsp, 128",
-        "test ecx, ecx",
-        "jz 5f",
-        // What follows the SYSCALL.
-        "add r11, 2",
-        "5:",
-        "jmp r11",
-        cells = sym graft_cells,
-        on_call = sym on_c_call,
-    )
-}
-
 /// The calls below 64 that matter, one bit each.
-const BELOW_64: u64 = 1 << nr::READ
+pub(crate) const BELOW_64: u64 = 1 << nr::READ
     | 1 << nr::WRITE
     | 1 << nr::CLOSE
     | 1 << nr::POLL
@@ -357,7 +229,7 @@ extern "sysv64" fn on_call(call: &mut Call, shared: &Shared) -> Next {
 }
 
 /// As [`on_call`], for a program in C, whose sockets may block.
-extern "sysv64" fn on_c_call(call: &mut Call, shared: &Shared) -> Next {
+pub(crate) extern "sysv64" fn on_c_call(call: &mut Call, shared: &Shared) -> Next {
     if shared.inert.load(Relaxed) != 0 {
         return Next::Go;
     }

@@ -1,7 +1,7 @@
 //! The code that is put into a program: the rule of `coalesce` between the program and the kernel.
 //!
 //! It is compiled by `build.rs` into an object of its own, without the standard library, without
-//! floating-point registers and without writable data. [`entry`] is where the program's system calls
+//! floating-point registers and without writable data. [`entry`] and [`entry_c`] are where the program's system calls
 //! arrive; [`writes`] decides about what goes out, [`reads`] and [`waits`] when what is held must
 //! leave, [`sockets`] knows what a descriptor is. All state is in [`layout::Shared`].
 //!
@@ -12,6 +12,7 @@
 #![no_main]
 
 mod entry;
+mod entry_c;
 mod flush;
 mod kernel;
 #[allow(dead_code, reason = "the command uses the rest")]

@@ -55,6 +55,11 @@ impl<'a> Caller<'a> {
         Some(caller)
     }
 
+    /// Returns whether the task is the thread itself: in a program in C.
+    pub(crate) fn is_thread(&self) -> bool {
+        self.thread.key.load(Relaxed) == self.task
+    }
+
     /// Notes which task runs. What another task left on this thread leaves now: that task has
     /// parked, or runs elsewhere.
     #[inline(always)]

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use tinygram_coalesce::{Decision, Habit, Memory, Policy, Rules, Write};
 
 use crate::entry::{Call, Next};
-use crate::kernel::{self, ENOTSOCK, MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL, nr};
+use crate::kernel::{self, EAGAIN, ENOTSOCK, MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL, nr};
 use crate::layout::{Cause, HELD, LEAVING, Shared, Socket, class};
 use crate::sockets::{self, socket};
 use crate::thread::Caller;
@@ -87,7 +87,7 @@ fn holds(caller: &Caller<'_>, call: &mut Call, socket: &Socket, outcome: Outcome
 }
 
 /// Makes a write of a program in C that is to be held; `number` and `flags` are what the program asked
-/// for. Its `dup2` does not pass here, so what was a socket may be something else by now.
+/// for. Its `dup2` may not pass here, so what was a socket may be something else by now.
 #[inline(always)]
 pub(crate) fn made_in_c(caller: &Caller<'_>, call: &mut Call, number: u64, flags: u64) -> Next {
     let has_more = |flags: u64| flags & MSG_MORE != 0;
@@ -95,13 +95,46 @@ pub(crate) fn made_in_c(caller: &Caller<'_>, call: &mut Call, number: u64, flags
     if !is_held || number == nr::SENDTO && has_more(flags) {
         return Next::Go;
     }
-    let mut result = call.make();
-    if result == ENOTSOCK && number == nr::WRITE {
-        sockets::forget(caller, call.rdi);
-        call.rax = nr::WRITE;
-        result = call.make();
+    // Without waiting for room: whoever cancels the thread must find it in the program's own SYSCALL.
+    call.r10 |= MSG_DONTWAIT;
+    let result = call.make();
+    let is_part = !kernel::failed(result) && result < call.rdx;
+    if result != EAGAIN && result != ENOTSOCK && !is_part {
+        call.rax = result;
+        return Next::Made;
     }
-    call.rax = result;
+    without_holding(caller, call, number, flags, result)
+}
+
+/// Makes, as the program has asked for it, a write that could not be held as a whole: there is no room
+/// (`result` is what was written or EAGAIN), or the descriptor is no socket.
+#[cold]
+#[inline(never)]
+fn without_holding(
+    caller: &Caller<'_>,
+    call: &mut Call,
+    number: u64,
+    flags: u64,
+    result: u64,
+) -> Next {
+    call.rax = number;
+    call.r10 = flags;
+    if result == ENOTSOCK {
+        sockets::forget(caller, call.rdi);
+        return Next::Go;
+    }
+    flush::one(caller.shared, call.rdi, Cause::Write);
+    if result == EAGAIN {
+        return Next::Go;
+    }
+    // The rest. Whether it waits is the socket's; what is written counts also if the rest is not.
+    let (start, length) = (call.rsi, call.rdx);
+    call.rsi = start.wrapping_add(result);
+    call.rdx = length.wrapping_sub(result);
+    let rest = call.make();
+    let rest = if kernel::failed(rest) { 0 } else { rest };
+    (call.rsi, call.rdx) = (start, length);
+    call.rax = result.wrapping_add(rest);
     Next::Made
 }
 
@@ -126,6 +159,11 @@ pub(crate) fn alongside(caller: &Caller<'_>, call: &mut Call, fd: u64) -> Next {
     let mark = socket.mark.load(SeqCst);
     if mark & (HELD | LEAVING) != HELD || !may_take_along(call) {
         flush::one(shared, fd, Cause::Write);
+        return Next::Go;
+    }
+    if caller.is_thread() && matches!(call.rax, nr::WRITEV | nr::SENDMSG | nr::SENDTO) {
+        // As a write that is not held: it may wait for room, and be cancelled there.
+        takes_along(shared, socket);
         return Next::Go;
     }
     let number = call.rax;

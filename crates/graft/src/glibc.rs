@@ -1,9 +1,9 @@
 //! The places of programs that glibc is linked into statically. Each function of its that calls the kernel
 //! has one of its own, of one shape: the call's number is moved to EAX, an instruction of five octets that
-//! a jump can replace, and SYSCALL follows. `read`'s number is 0, which takes two octets; what follows it is
-//! replaced, too.
+//! a jump can replace, and SYSCALL follows, or arguments are loaded from the stack before it. `read`'s number is 0,
+//! which takes two octets; what follows it is replaced, too.
 
-use crate::shape::{Shape, Site};
+use crate::shape::{Loads, Shape, Site};
 
 /// A place where a program may wait whose shape is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,18 @@ fn shape(before: &[u8], behind: &[u8]) -> Option<(Shape, usize)> {
         let number = u32::from_le_bytes([*a, *b, *c, *d]);
         return (number < MOST_NUMBER).then_some((Shape::GlibcSyscall(number), 5));
     }
+    let near = &before[before.len().saturating_sub(LOOKED_AT)..];
+    for at in (0..near.len()).rev() {
+        let Some((&[0xb8, a, b, c, d], rest)) = near[at..].split_first_chunk() else {
+            continue;
+        };
+        let number = u32::from_le_bytes([a, b, c, d]);
+        if let Some(loads) = Loads::of(rest)
+            && number < MOST_NUMBER
+        {
+            return Some((Shape::GlibcLoads(number, loads), near.len() - at));
+        }
+    }
     let read = Shape::GlibcRead.octets();
     let is_read = before.ends_with(&read[..2]) && behind.starts_with(&read[2..]);
     is_read.then_some((Shape::GlibcRead, 2))
@@ -62,12 +74,20 @@ fn number_above(before: &[u8]) -> Option<u32> {
         [0xb8, a, b, c, d] => Some(u32::from_le_bytes([a, b, c, d])),
         _ => None,
     });
+    // A `read` whose SYSCALL does not follow its number.
+    let is_read =
+        |at: &usize| near[*at..].starts_with(&READ) && Loads::of(&near[at + 2..]).is_some();
+    if (0..near.len()).any(|at| is_read(&at)) {
+        return Some(libc::SYS_read as u32);
+    }
     moves.into_iter().find(|number| *number < MOST_NUMBER)
 }
 
 fn is_wanted(shape: Shape) -> bool {
     match shape {
-        Shape::GlibcSyscall(number) => WAITS.contains(&number) || OTHERS.contains(&number),
+        Shape::GlibcSyscall(number) | Shape::GlibcLoads(number, _) => {
+            WAITS.contains(&number) || OTHERS.contains(&number)
+        }
         _ => true,
     }
 }
@@ -75,13 +95,18 @@ fn is_wanted(shape: Shape) -> bool {
 /// Returns whether there is a place from which something can be held.
 pub(crate) fn can_hold(sites: &[Site]) -> bool {
     let holds = |site: &Site| {
-        let number = |number: &i64| site.shape == Shape::GlibcSyscall(*number as u32);
+        let number = |number: &i64| match site.shape {
+            Shape::GlibcSyscall(its) | Shape::GlibcLoads(its, _) => i64::from(its) == *number,
+            _ => false,
+        };
         [libc::SYS_write, libc::SYS_sendto].iter().any(number)
     };
     sites.iter().any(holds)
 }
 
 const SYSCALL: [u8; 2] = [0x0f, 0x05];
+/// `xor eax,eax`: the number of `read`.
+const READ: [u8; 2] = [0x31, 0xc0];
 /// Linux has fewer calls.
 const MOST_NUMBER: u32 = 600;
 /// How many octets before a SYSCALL are searched for its number.
@@ -139,12 +164,10 @@ const OTHERS: [u32; 21] = [
 mod tests {
     use super::*;
 
-    const READ: &[u8] = b"\x31\xc0\x0f\x05\x48\x3d\x00\xf0\xff\xff";
-
     #[test]
     fn each_place_is_found_at_its_first_octet() {
         let write = b"\x90\xb8\x01\x00\x00\x00\x0f\x05\xc3";
-        let code = [&write[..], READ].concat();
+        let code = [&write[..], &Shape::GlibcRead.octets()].concat();
         let at = |shape, address| Site { shape, address };
         let expected = [
             at(Shape::GlibcSyscall(1), 0x1001),
@@ -170,6 +193,28 @@ mod tests {
         };
         assert_eq!(refused, Err(expected));
         assert_eq!(sites(0x1000, &apart(libc::SYS_getpid as u8)), Ok(vec![]));
+    }
+
+    /// As glibc 2.36 has it in `recvfrom`, where it may be cancelled.
+    #[test]
+    fn arguments_may_be_loaded_behind_the_number() {
+        let loads = b"\x48\x8b\x54\x24\x10\x48\x8b\x74\x24\x08";
+        let number = [0xb8, libc::SYS_recvfrom as u8, 0, 0, 0];
+        let code = [&b"\x90"[..], &number, loads, &SYSCALL, &[0xc3]].concat();
+        let shape = Shape::GlibcLoads(libc::SYS_recvfrom as u32, Loads::of(loads).unwrap());
+        let address = 0x1001;
+        assert_eq!(sites(0x1000, &code), Ok(vec![Site { shape, address }]));
+        assert_eq!(code[1..18], shape.octets());
+    }
+
+    #[test]
+    fn a_read_with_loads_behind_its_number_is_refused() {
+        let code = [&READ[..], b"\x8b\x3c\x24", &SYSCALL, &[0xc3]].concat();
+        let expected = UnknownWait {
+            address: 0x1005,
+            number: libc::SYS_read as u32,
+        };
+        assert_eq!(sites(0x1000, &code), Err(expected));
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct Object {
     pub go_futex: u64,
     /// The offset of the stub for musl's `__syscall_cp_c`.
     pub musl_syscall: u64,
+    /// The offset of the stub for what calls musl's `__syscall_cp_asm`.
+    pub musl_cancellable: u64,
     /// The offset of the stub for glibc's places.
     pub glibc_syscall: u64,
     cells: usize,
@@ -33,7 +35,7 @@ pub struct Cells {
     pub syscall_made: u64,
     /// Go's `runtime.futex`: what follows the replaced instruction.
     pub futex: u64,
-    /// musl's `__syscall_cp_c`: its SYSCALL.
+    /// The SYSCALL of musl's `__syscall_cp_c`, or `__syscall_cp_asm`.
     pub musl: u64,
     /// C: the address of a word that is 0 in a child that was forked.
     pub alive: u64,
@@ -61,6 +63,7 @@ impl Object {
             go_syscall: symbol("graft_go_syscall")?,
             go_futex: symbol("graft_go_futex")?,
             musl_syscall: symbol("graft_musl_syscall")?,
+            musl_cancellable: symbol("graft_musl_cancellable")?,
             glibc_syscall: symbol("graft_glibc_syscall")?,
             cells: symbol("graft_cells")? as usize,
         })

@@ -11,6 +11,7 @@ use crate::journal::{JournalError, Patch};
 use crate::layout::Shared;
 use crate::object::{Cells, Object};
 use crate::program::{Program, Shape, Site};
+use crate::shape::MUSL_CANCELLABLE;
 use crate::shared::{Mapping, Settings};
 use crate::threads::Threads;
 use crate::tracee::{Tracee, number_inside};
@@ -71,29 +72,13 @@ pub(crate) fn plant(
 ) -> Result<Planted, Failed> {
     verify(tracee, program, bias)?;
     let (mapping, shared) = share(tracee, pidfd, scratch)?;
-    let at = |shape: Shape| {
-        let site = program.sites.iter().find(|site| site.shape == shape);
-        site.map_or(0, |site| site.address + bias)
-    };
-    // 0 tells the code that there is none.
-    let behind = |shape: Shape, octets: u64| match at(shape) {
-        0 => 0,
-        start => start + octets,
-    };
     // Behind the code a page of its own, which is never executable.
     let thunks = object.octets.len() as u64;
     let needed = thunks + (program.sites.len() * THUNK) as u64;
     let executable = needed.next_multiple_of(PAGE);
     let length = executable + PAGE;
     let here = map_near(tracee, scratch, program, bias, length)?;
-    let code = object.with(Cells {
-        shared,
-        syscall: behind(Shape::GoSyscall, 12),
-        syscall_made: behind(Shape::GoSyscall, 14),
-        futex: behind(Shape::GoFutex, 5),
-        musl: behind(Shape::MuslSyscall, 23),
-        alive: here + executable,
-    });
+    let code = object.with(cells(program, bias, shared, here + executable));
     doing("writing code", tracee.write(here, &code))?;
     let read_execute = (libc::PROT_READ | libc::PROT_EXEC) as u64;
     let call = |number, arguments| tracee.call(scratch, number, arguments);
@@ -120,7 +105,8 @@ pub(crate) fn plant(
             Shape::GoSyscall => here + object.go_syscall,
             Shape::GoFutex => here + object.go_futex,
             Shape::MuslSyscall => here + object.musl_syscall,
-            Shape::GlibcSyscall(_) | Shape::GlibcRead => thunk,
+            Shape::MuslCancellable(_) => here + object.musl_cancellable,
+            Shape::GlibcSyscall(_) | Shape::GlibcLoads(..) | Shape::GlibcRead => thunk,
         };
         if to == thunk {
             let octets = thunk_of(*site, from, thunk, here + object.glibc_syscall);
@@ -130,10 +116,14 @@ pub(crate) fn plant(
             let own = thunk + OWN_SYSCALL;
             moved.extend([(from + 2, own), (from + 4, own + 2)]);
         }
+        let mut after = jump(from, to);
+        if matches!(site.shape, Shape::MuslCancellable(_)) {
+            after[0] = CALL;
+        }
         jumps.push(Patch {
             address: from,
             before: site.shape.octets()[..JUMP].to_vec(),
-            after: jump(from, to).to_vec(),
+            after: after.to_vec(),
         });
     }
     Ok(Planted {
@@ -145,17 +135,46 @@ pub(crate) fn plant(
     })
 }
 
+/// Returns what the stubs must know; 0 tells them that there is none.
+fn cells(program: &Program, bias: u64, shared: u64, alive: u64) -> Cells {
+    let mut cells = Cells {
+        shared,
+        alive,
+        ..Cells::default()
+    };
+    for site in &program.sites {
+        let start = site.address + bias;
+        match site.shape {
+            Shape::GoSyscall => {
+                cells.syscall = start + 12;
+                cells.syscall_made = start + 14;
+            }
+            Shape::GoFutex => cells.futex = start + 5,
+            Shape::MuslSyscall => cells.musl = start + 23,
+            Shape::MuslCancellable(_) => cells.musl = start.wrapping_add(site.shape.called()),
+            Shape::GlibcSyscall(_) | Shape::GlibcLoads(..) | Shape::GlibcRead => {}
+        }
+    }
+    cells
+}
+
 /// Makes sure that the process has at each site what the file has there.
 fn verify(tracee: &Tracee, program: &Program, bias: u64) -> Result<(), Failed> {
     for site in &program.sites {
-        let expected = site.shape.octets();
-        let mut there = vec![0; expected.len()];
-        doing(
-            "reading its code",
-            tracee.read(site.address + bias, &mut there),
-        )?;
-        if there != expected {
-            return Err(Failed::Differs);
+        let called = match site.shape {
+            Shape::MuslCancellable(_) => MUSL_CANCELLABLE,
+            _ => &[],
+        };
+        let address = site.address + bias;
+        for (at, expected) in [
+            (address, &*site.shape.octets()),
+            (address.wrapping_add(site.shape.called()), called),
+        ] {
+            let mut there = vec![0; expected.len()];
+            doing("reading its code", tracee.read(at, &mut there))?;
+            if there != expected {
+                return Err(Failed::Differs);
+            }
         }
     }
     Ok(())
@@ -207,7 +226,10 @@ fn interior(shape: Shape, address: u64) -> std::ops::Range<u64> {
         // Three octets, then the second instruction.
         Shape::GoSyscall | Shape::MuslSyscall => address + 1..address + JUMP as u64,
         // One instruction of five octets.
-        Shape::GoFutex | Shape::GlibcSyscall(_) => address + 1..address + 1,
+        Shape::GoFutex
+        | Shape::MuslCancellable(_)
+        | Shape::GlibcSyscall(_)
+        | Shape::GlibcLoads(..) => address + 1..address + 1,
         // A thread that waits for something to read stands in it, and was moved.
         Shape::GlibcRead => address + 1..address + JUMP as u64,
     }
@@ -325,13 +347,14 @@ fn map_near(
     Err(Failed::NoRoom)
 }
 
-/// Returns what a place of glibc leads to: the instruction that the jump replaced, where the SYSCALL is, and a
-/// jump to the stub. The SYSCALL of `read` was replaced, too, so its thunk has one.
+/// Returns what a place of glibc leads to: the instruction that the jump replaced, the loads behind it, where the
+/// SYSCALL is, and a jump to the stub. The SYSCALL of `read` was replaced, too, so its thunk has one.
 fn thunk_of(site: Site, from: u64, thunk: u64, stub: u64) -> Vec<u8> {
     let octets = site.shape.octets();
     let (moved, call) = match site.shape {
         Shape::GlibcRead => (2, thunk + OWN_SYSCALL),
-        _ => (5, from + 5),
+        // The number's move, and the loads behind it.
+        _ => (octets.len() - 2, from + site.shape.after() - 2),
     };
     let mut code = octets[..moved].to_vec();
     // lea r11,[rip + distance]
@@ -376,11 +399,13 @@ const MOST_TRIES: u32 = 100;
 /// The kernel's page on x86-64, in octets.
 const PAGE: u64 = 4096;
 /// The most octets of what a place of glibc leads to.
-const THUNK: usize = 32;
+const THUNK: usize = 40;
 /// Where the SYSCALL is in what a `read` of glibc leads to.
 const OWN_SYSCALL: u64 = 14;
 /// The octets of a jump.
 const JUMP: usize = 5;
+/// The first octet of a call, which has the length of a jump.
+const CALL: u8 = 0xe8;
 /// How far apart the addresses are that are tried, from the far end on: near the program is where its
 /// heap grows.
 const APART: u64 = 64 << 20;
@@ -390,6 +415,7 @@ const LOWEST: u64 = 1 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shape::Loads;
 
     /// The thunks of both shapes, octet by octet.
     #[test]
@@ -410,6 +436,12 @@ mod tests {
         assert_eq!(read[own..own + 8], *b"\x0f\x05\x48\x3d\x00\xf0\xff\xff");
         assert_eq!(read[own + 8..], jump(0x3000 + 22, 0x100a));
         assert!(read.len() <= THUNK && write.len() <= THUNK);
+        let loads = Loads::of(b"\x8b\x7c\x24\x0c").unwrap();
+        let sendto = thunk_of(at(Shape::GlibcLoads(44, loads)), 0x1000, 0x3000, 0x2000);
+        // mov eax,44; mov edi,[rsp+12]; lea r11,[rip+0x1009-0x3010]; jmp 0x2000
+        let expected =
+            b"\xb8\x2c\x00\x00\x00\x8b\x7c\x24\x0c\x4c\x8d\x1d\xf9\xdf\xff\xff\xe9\xeb\xef\xff\xff";
+        assert_eq!(sendto, expected);
         // A thread that waits in it goes on in the program.
         let patch = Patch {
             address: 0x1000,

@@ -5,6 +5,7 @@ use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection};
 
 use crate::glibc;
+use crate::shape::MUSL_CANCELLABLE;
 pub use crate::shape::{Shape, Site};
 
 /// A program whose system calls pass through known places.
@@ -34,8 +35,7 @@ pub enum Refused {
     /// It is statically linked, but neither with a musl whose calls pass through the known place nor with
     /// glibc.
     #[error(
-        "is statically linked, but neither with glibc nor with musl's usual `__syscall_cp_c` (found {0} times; a program \
-         that uses musl's pthread_cancel has another)"
+        "is statically linked, but neither with glibc nor with a musl whose system calls pass in a known place (found {0} times)"
     )]
     Static(usize),
     /// It is linked with glibc, and waits in a place of a shape that is not known.
@@ -96,21 +96,16 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
         let headers = file.elf_program_headers().iter();
         headers.filter(|header| header.p_type(endian) == elf::PT_LOAD)
     };
-    let code = || loaded().filter(|header| header.p_flags(endian) & elf::PF_X != 0);
-    let found = |shape: Shape| {
-        let mut found = Vec::new();
-        for header in code() {
-            let data = header.data(endian, bytes).map_err(|()| Refused::NotOurs)?;
-            let octets = shape.octets();
-            let matches = data
-                .windows(octets.len())
-                .enumerate()
-                .filter(|(_, window)| *window == octets);
-            found.extend(matches.map(|(at, _)| header.p_vaddr(endian) + at as u64));
-        }
-        Ok::<Vec<u64>, Refused>(found)
-    };
-    let site = |shape: Shape, refused: &dyn Fn(usize) -> Refused| match found(shape)?[..] {
+    let code = loaded()
+        .filter(|header| header.p_flags(endian) & elf::PF_X != 0)
+        .map(|header| Ok((header.p_vaddr(endian), header.data(endian, bytes)?)))
+        .collect::<Result<Vec<_>, ()>>()
+        .map_err(|()| Refused::NotOurs)?;
+    let site = |shape: Shape, refused: &dyn Fn(usize) -> Refused| match matches(
+        &code,
+        &shape.octets(),
+    )[..]
+    {
         [address] => Ok(Site { shape, address }),
         ref found => Err(refused(found.len())),
     };
@@ -122,26 +117,15 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refused> {
         ]
     } else if is_glibc(&file) {
         let mut sites = Vec::new();
-        for header in code() {
-            let data = header.data(endian, bytes).map_err(|()| Refused::NotOurs)?;
-            let found = glibc::sites(header.p_vaddr(endian), data);
-            sites.extend(found?);
+        for (start, data) in &code {
+            sites.extend(glibc::sites(*start, data)?);
         }
         if !glibc::can_hold(&sites) {
             return Err(Refused::NoWrites);
         }
         sites
     } else {
-        let site = site(Shape::MuslSyscall, &Refused::Static)?;
-        // Where pthread_cancel is linked in, the same octets are there, but nothing leads to them.
-        let is_used = code().any(|header| {
-            let data = header.data(endian, bytes).unwrap_or_default();
-            leads_to(site.address, header.p_vaddr(endian), data)
-        });
-        if !is_used {
-            return Err(Refused::Static(0));
-        }
-        vec![site]
+        vec![of_musl(&code)?]
     };
     let ends = |header: &elf::ProgramHeader64<Endianness>| {
         let begin = header.p_vaddr(endian);
@@ -177,16 +161,56 @@ impl Program {
     }
 }
 
-/// Returns whether a jump or a call with a distance of 32 bits leads from this code to `address`.
-fn leads_to(address: u64, start: u64, code: &[u8]) -> bool {
-    code.windows(5).enumerate().any(|(at, window)| {
-        let [0xe8 | 0xe9, a, b, c, d] = *window else {
-            return false;
+/// Returns the addresses of these octets in segments of code.
+fn matches(code: &[(u64, &[u8])], octets: &[u8]) -> Vec<u64> {
+    let in_one = |(start, data): &(u64, &[u8])| {
+        let windows = data.windows(octets.len()).enumerate();
+        let found = windows.filter(|(_, window)| *window == octets);
+        let addresses = found.map(|(at, _)| start + at as u64);
+        addresses.collect::<Vec<_>>()
+    };
+    code.iter().flat_map(in_one).collect()
+}
+
+/// Returns the one place of a program that is linked with musl. Where `pthread_cancel` is linked in, the octets of
+/// the usual place are there, too, but nothing leads to them.
+fn of_musl(code: &[(u64, &[u8])]) -> Result<Site, Refused> {
+    let shape = Shape::MuslSyscall;
+    let usual = matches(code, &shape.octets());
+    if let [address] = usual[..]
+        && !leading_to(address, code, &[0xe8, 0xe9]).is_empty()
+    {
+        return Ok(Site { shape, address });
+    }
+    let [function] = matches(code, MUSL_CANCELLABLE)[..] else {
+        return Err(Refused::Static(usual.len()));
+    };
+    match leading_to(function, code, &[0xe8])[..] {
+        [(address, distance)] => Ok(Site {
+            shape: Shape::MuslCancellable(distance),
+            address,
+        }),
+        ref calls => Err(Refused::Static(calls.len())),
+    }
+}
+
+/// Returns the instructions with a distance of 32 bits that lead to `address`, with their distances: calls
+/// (0xe8) or jumps (0xe9), as `opcodes` says.
+fn leading_to(address: u64, code: &[(u64, &[u8])], opcodes: &[u8]) -> Vec<(u64, i32)> {
+    let in_one = |(start, data): &(u64, &[u8])| {
+        let leads = |(at, window): (usize, &[u8])| {
+            let (opcode, distance) = window.split_first()?;
+            let distance = i32::from_le_bytes(distance.try_into().ok()?);
+            let place = start.wrapping_add(at as u64);
+            let to = place.wrapping_add(5).wrapping_add_signed(distance.into());
+            (opcodes.contains(opcode) && to == address).then_some((place, distance))
         };
-        let distance = i64::from(i32::from_le_bytes([a, b, c, d]));
-        let next = start.wrapping_add(at as u64 + 5);
-        next.wrapping_add_signed(distance) == address
-    })
+        data.windows(5)
+            .enumerate()
+            .filter_map(leads)
+            .collect::<Vec<_>>()
+    };
+    code.iter().flat_map(in_one).collect()
 }
 
 /// Returns whether a static program is linked with glibc, whose tables of streams have a section of their own.

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::grafted::{segments_of, segments_per_answer, started};
-use crate::musl::{COVERED, STALLED, before_and_after, built, source};
+use crate::musl::{COVERED, STALLED, before_and_after, built, end_by_being_cancelled, source};
 use crate::programs::{text, tinygram};
 
 fn in_c(folder: &Path) -> Option<PathBuf> {
@@ -29,24 +29,27 @@ fn a_static_program_in_c_answers_in_one_segment() {
     }
 }
 
-/// Rust's own target with the C library in it waits in places that have none of the known shapes.
+/// Rust's own target with the C library in it, whose `recv` loads arguments behind the call's number.
 #[test]
-fn a_static_program_in_rust_is_refused_with_what_helps() {
+fn a_static_program_in_rust_answers_in_one_segment() {
     let folder = tempfile::tempdir().unwrap();
     let flags = ["--edition=2024", "-O", "-C", "target-feature=+crt-static"];
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     let Some(program) = built(folder.path(), &rustc, &source("server.rs"), &flags) else {
         return;
     };
-    let output = tinygram()
-        .args(["run", "--"])
-        .arg(&program)
-        .output()
-        .unwrap();
-    let said = text(&output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("which may wait, in an unknown way"), "{said}");
-    assert!(said.contains("--cgroup"), "{said}");
+    let (before, after) = before_and_after(&program, "");
+    assert!(before > 1.9, "{before} segments an answer without us");
+    assert!(after < 1.5, "{after} segments an answer under run");
+}
+
+#[test]
+fn a_thread_that_is_cancelled_ends_wherever_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["-O2", "-static", "-s", "-pthread"];
+    if let Some(program) = built(folder.path(), "cc", &source("cancelled.c"), &flags) {
+        end_by_being_cancelled(&program);
+    }
 }
 
 /// A thread that waits in `read` stands within the octets that become a jump.

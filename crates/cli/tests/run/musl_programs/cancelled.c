@@ -1,0 +1,62 @@
+/* As server.c with a thread for each connection, which is cancelled (pthread_cancel) after up to 20 ms, wherever it is,
+ * and waited for. After CONNECTIONS of them the program ends, with 0 if all ended by it. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int pieces;
+
+static void *serve(void *argument)
+{
+    int fd = (int)(long)argument;
+    char line[4096], piece[4200];
+    int held = 0;
+    for (;;) {
+        ssize_t got = read(fd, line + held, 1);
+        if (got != 1)
+            continue; /* until it is cancelled */
+        if (line[held++] != '\n')
+            continue;
+        line[held - 1] = 0;
+        held = 0;
+        for (int i = 0; i < pieces; i++) {
+            int length = snprintf(piece, sizeof piece, "%s %d\n", line, i);
+            if (write(fd, piece, length) != length)
+                return 0;
+        }
+    }
+}
+
+int main(int count, char **words)
+{
+    (void)count;
+    pieces = atoi(words[1]);
+    int left = getenv("CONNECTIONS") ? atoi(getenv("CONNECTIONS")) : 1 << 30;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    bind(listener, (void *)&address, sizeof address);
+    listen(listener, 100);
+    getsockname(listener, (void *)&address, &length);
+    printf("127.0.0.1:%d\n", ntohs(address.sin_port));
+    fflush(stdout);
+    for (; left; left--) {
+        int fd = accept(listener, 0, 0);
+        pthread_t one;
+        pthread_create(&one, 0, serve, (void *)(long)fd);
+        /* Without a limit a thread is cancelled once its connection is left alone for long. */
+        usleep(getenv("CONNECTIONS") ? rand() % 20000 : 100000000);
+        pthread_cancel(one);
+        void *result;
+        pthread_join(one, &result);
+        if (result != PTHREAD_CANCELED)
+            return 3;
+        close(fd);
+    }
+    return 0;
+}

@@ -1,0 +1,204 @@
+//! Where the system calls of a program in C arrive: by a jump in musl's one place, by the call of its
+//! `__syscall_cp_asm`, or from the thunks of glibc's places.
+
+use crate::entry::{BELOW_64, graft_cells, on_c_call};
+use crate::kernel::nr;
+
+/// The stub for musl's `__syscall_cp_c`, through which its calls pass that may wait.
+///
+/// # Safety
+/// Only musl's `__syscall_cp_c` may jump here, from its first instruction.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn graft_musl_syscall() {
+    core::arch::naked_asm!(
+        // The number and a1 to a6 are in RDI, RSI, RDX, RCX, R8, R9 and on the stack.
+        "mov rax, rdi",
+        "mov r10, r8",
+        "mov rdi, rsi",
+        "mov r8, r9",
+        "mov rsi, rdx",
+        "mov r9, [rsp + 8]",
+        "mov rdx, rcx",
+        "mov r11, {low}",
+        "cmp rax, 63",
+        "ja 2f",
+        "bt r11, rax",
+        "jc 3f",
+        "4:",
+        "jmp qword ptr [rip + {cells} + 32]",
+        "2:",
+        "cmp rax, {futex}",
+        "je 3f",
+        "cmp rax, {clock_nanosleep}",
+        "jb 4b",
+        "cmp rax, {execveat}",
+        "ja 4b",
+        "3:",
+        // A child has the shared memory, too, but not the descriptors.
+        "mov r11, [rip + {cells} + 40]",
+        "cmp dword ptr [r11], 0",
+        "je 4b",
+        "push rbx",
+        "mov rbx, fs:[0]",
+        "push rbx",
+        "push r9",
+        "push r8",
+        "push r10",
+        "push rdx",
+        "push rsi",
+        "push rdi",
+        "push rax",
+        "mov rdi, rsp",
+        "mov rsi, [rip + {cells}]",
+        "mov rbx, rsp",
+        "and rsp, -16",
+        "call {on_call}",
+        "mov rsp, rbx",
+        "mov r11d, eax",
+        "pop rax",
+        "pop rdi",
+        "pop rsi",
+        "pop rdx",
+        "pop r10",
+        "pop r8",
+        "pop r9",
+        "pop rbx",
+        "pop rbx",
+        "test r11d, r11d",
+        "jz 4b",
+        "ret",
+        low = const BELOW_64 | 1 << nr::ACCEPT,
+        futex = const nr::FUTEX,
+        clock_nanosleep = const nr::CLOCK_NANOSLEEP,
+        execveat = const nr::EXECVEAT,
+        cells = sym graft_cells,
+        on_call = sym on_c_call,
+    )
+}
+
+/// The stub for the call of musl's `__syscall_cp_asm`. All but what the rule makes itself goes on to that function, which
+/// looks first whether the thread is to be cancelled.
+///
+/// # Safety
+/// Only musl's `__syscall_cp_c` may call here, instead of `__syscall_cp_asm`.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn graft_musl_cancellable() {
+    core::arch::naked_asm!(
+        // RDI is the address of the word that is not 0 in a thread that is to be cancelled. The number and a1 to a6
+        // are in RSI, RDX, RCX, R8, R9 and on the stack.
+        "cmp dword ptr [rdi], 0",
+        "jne 4f",
+        "mov r11, {low}",
+        "cmp rsi, 63",
+        "ja 2f",
+        "bt r11, rsi",
+        "jc 3f",
+        "4:",
+        "jmp qword ptr [rip + {cells} + 32]",
+        "2:",
+        "cmp rsi, {futex}",
+        "je 3f",
+        "cmp rsi, {clock_nanosleep}",
+        "jb 4b",
+        "cmp rsi, {execveat}",
+        "ja 4b",
+        "3:",
+        // A child has the shared memory, too, but not the descriptors.
+        "mov r11, [rip + {cells} + 40]",
+        "cmp dword ptr [r11], 0",
+        "je 4b",
+        "push rbx",
+        "push rdi",
+        "push qword ptr fs:[0]",
+        "push qword ptr [rsp + 40]",
+        "push qword ptr [rsp + 40]",
+        "push r9",
+        "push r8",
+        "push rcx",
+        "push rdx",
+        "push rsi",
+        "mov rdi, rsp",
+        "mov rsi, [rip + {cells}]",
+        "mov rbx, rsp",
+        "and rsp, -16",
+        "call {on_call}",
+        "mov rsp, rbx",
+        "mov r11d, eax",
+        "pop rsi",
+        "pop rdx",
+        "pop rcx",
+        "pop r8",
+        "pop r9",
+        // The last two arguments stay as they are on the caller's stack.
+        "add rsp, 24",
+        "pop rdi",
+        "pop rbx",
+        "test r11d, r11d",
+        "jz 4b",
+        "mov rax, rsi",
+        "ret",
+        low = const BELOW_64 | 1 << nr::ACCEPT,
+        futex = const nr::FUTEX,
+        clock_nanosleep = const nr::CLOCK_NANOSLEEP,
+        execveat = const nr::EXECVEAT,
+        cells = sym graft_cells,
+        on_call = sym on_c_call,
+    )
+}
+
+/// The stub for the places of glibc. A thunk for each has made the move that the jump replaced, so that the
+/// number is in RAX; R11 is the address of the SYSCALL that makes the call.
+///
+/// # Safety
+/// Only such thunks may jump here.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn graft_glibc_syscall() {
+    core::arch::naked_asm!(
+        // RCX is free, as SYSCALL changes it. A child has the shared memory, too, but not the descriptors.
+        "mov rcx, [rip + {cells} + 40]",
+        "cmp dword ptr [rcx], 0",
+        "je 5f",
+        // Over the red zone: the caller may be a function that calls no other.
+        "sub rsp, 128",
+        "push r11",
+        "push rbx",
+        "mov rbx, fs:[0]",
+        "push rbx",
+        "push r9",
+        "push r8",
+        "push r10",
+        "push rdx",
+        "push rsi",
+        "push rdi",
+        "push rax",
+        "mov rdi, rsp",
+        "mov rsi, [rip + {cells}]",
+        "mov rbx, rsp",
+        "and rsp, -16",
+        "call {on_call}",
+        "mov rsp, rbx",
+        "mov ecx, eax",
+        "pop rax",
+        "pop rdi",
+        "pop rsi",
+        "pop rdx",
+        "pop r10",
+        "pop r8",
+        "pop r9",
+        "pop rbx",
+        "pop rbx",
+        "pop r11",
+        "add rsp, 128",
+        "test ecx, ecx",
+        "jz 5f",
+        // What follows the SYSCALL.
+        "add r11, 2",
+        "5:",
+        "jmp r11",
+        cells = sym graft_cells,
+        on_call = sym on_c_call,
+    )
+}
