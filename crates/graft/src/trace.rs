@@ -93,7 +93,10 @@ impl<F: FnMut(pid_t, &user_regs_struct) -> ControlFlow<()>> Following<F> {
                     0
                 }
                 Stop::Signal(signal) => signal,
-                Stop::Event(_) => 0,
+                Stop::Event(_) => {
+                    self.running.extend(made(tid, stop));
+                    0
+                }
             };
             // A thread may be killed where it stands.
             let _ = Tracee::to_next_call_of(tid, signal);
@@ -128,6 +131,9 @@ impl<F: FnMut(pid_t, &user_regs_struct) -> ControlFlow<()>> Following<F> {
                         Stop::Signal(signal) => signal,
                         _ => 0,
                     };
+                    // What it has just made is traced, too, and may not have been heard of. If that one was let go
+                    // already, nothing is traced at last, and the kernel says so.
+                    self.running.extend(made(tid, stop));
                     if stop != Stop::Ended {
                         let _ = Tracee::detach(tid, signal);
                     }
@@ -139,6 +145,12 @@ impl<F: FnMut(pid_t, &user_regs_struct) -> ControlFlow<()>> Following<F> {
             }
         }
     }
+}
+
+/// Returns the thread that this one has made, if it stopped for that.
+fn made(tid: pid_t, stop: Stop) -> Option<pid_t> {
+    let is_made = stop == Stop::Event(libc::PTRACE_EVENT_CLONE);
+    is_made.then(|| Tracee::message(tid).ok()).flatten()
 }
 
 /// Keeps SIGCHLD for [`wait_for_a_stop`] until it is dropped.

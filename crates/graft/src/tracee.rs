@@ -151,6 +151,14 @@ impl Tracee {
         request(libc::PTRACE_INTERRUPT, tid, 0, 0)
     }
 
+    /// Returns the thread that a stopped one has made, if it stopped for that.
+    pub(crate) fn message(tid: pid_t) -> io::Result<pid_t> {
+        let mut made: libc::c_ulong = 0;
+        let at = (&raw mut made).addr();
+        request(libc::PTRACE_GETEVENTMSG, tid, 0, at)?;
+        Ok(made as pid_t)
+    }
+
     /// Lets a thread make one instruction. A signal that comes meanwhile is kept for later.
     pub(crate) fn step(&self) -> io::Result<()> {
         let mut later = Vec::new();

@@ -150,12 +150,15 @@ fn a_real_go_program_of_another_version_is_covered_with_try() {
     assert_eq!(&octets[version..version + 4], b"go1.");
     octets[version + 4..version + 6].copy_from_slice(b"99");
     std::fs::write(&program, octets).unwrap();
-    let mut command = tinygram();
-    command.args(["run", "--try", "--"]).arg(&program);
-    let (_server, address) = started(command);
-    std::thread::sleep(Duration::from_millis(2_500));
-    let segments = segments_per_answer(&address);
-    assert!(segments < 1.5, "{segments}");
+    // Some are about to make a thread at the moment at which their calls are no longer looked at.
+    for _ in 0..4 {
+        let mut command = tinygram();
+        command.args(["run", "--try", "--"]).arg(&program);
+        let (_server, address) = started(command);
+        std::thread::sleep(Duration::from_millis(2_500));
+        let segments = segments_per_answer(&address);
+        assert!(segments < 1.5, "{segments}");
+    }
 }
 
 /// Asks for answers while the program's calls are traced, and returns what is said of them.
