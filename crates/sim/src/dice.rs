@@ -24,6 +24,12 @@ pub enum Purpose {
     Lengths,
     /// Phases of clocks.
     Phase,
+    /// When requests arrive.
+    Arrivals,
+    /// Which connections they are for.
+    Connections,
+    /// Lengths of requests, where they vary.
+    Requests,
 }
 
 impl Dice {
@@ -44,7 +50,13 @@ impl Dice {
     /// Returns true with this probability.
     #[inline]
     pub fn happens(&mut self, chance: f64) -> bool {
-        chance > 0.0 && (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64) < chance
+        chance > 0.0 && self.unit() < chance
+    }
+
+    /// Returns a number from 0 (included) to 1 (excluded), uniformly distributed.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// Returns `nominal`, randomly up to `percent` shorter or longer.

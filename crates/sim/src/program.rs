@@ -11,6 +11,8 @@ pub struct Sockets(u64);
 impl Sockets {
     /// No socket.
     pub const NONE: Self = Self(0);
+    /// How many sockets there can be.
+    pub const MOST: u32 = u64::BITS;
 
     /// Returns the set of only this socket.
     #[must_use]

@@ -31,6 +31,10 @@ pub(crate) struct Processor {
     dice: Dice,
     /// The time until which the kernel works for the network; nothing interrupts that.
     pub(crate) free_at: Instant,
+    /// When it had taken in the last frame.
+    took_in_until: Instant,
+    /// How long it has worked.
+    worked: Duration,
     /// The thread at work.
     pub(super) running: Option<Running>,
 }
@@ -63,10 +67,28 @@ impl Processor {
     pub(crate) fn occupy(&mut self, cost: Duration) -> Instant {
         let time = self.time_for(cost);
         self.free_at += time;
+        self.worked += time;
         if let Some(running) = &mut self.running {
             running.until += time;
         }
         self.free_at
+    }
+
+    /// Lets the kernel take in a frame with `len` octets of data that arrived at `arrived`. Returns the
+    /// time when the work is done.
+    #[inline]
+    pub(super) fn takes_in(&mut self, arrived: Instant, len: u32) -> Instant {
+        let mut cost = self.costs.input.of(len);
+        if arrived >= self.took_in_until {
+            cost += self.costs.interrupt;
+        }
+        self.took_in_until = self.occupy(cost);
+        self.took_in_until
+    }
+
+    /// Returns how long it has worked since the run began, or will have when its present job is done.
+    pub(super) fn worked(&self) -> Duration {
+        self.worked
     }
 
     /// Gives the thread with this number the processor for about `cost`, with or without a socket's
@@ -81,10 +103,12 @@ impl Processor {
         cost: Duration,
         locks_socket: bool,
     ) -> bool {
-        let until = now + self.time_for(cost);
-        if until == now {
+        let time = self.time_for(cost);
+        if time == Duration::ZERO {
             return false;
         }
+        self.worked += time;
+        let until = now + time;
         let is_left_alone = match self.costs.comes_in {
             ComesIn::FramesAndTimers => false,
             ComesIn::Timers => true,
@@ -122,6 +146,8 @@ impl Kernel {
                 costs,
                 dice,
                 free_at: Instant::ZERO,
+                took_in_until: Instant::ZERO,
+                worked: Duration::ZERO,
                 running: None,
             },
             sockets: Vec::new(),

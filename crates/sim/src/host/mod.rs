@@ -30,7 +30,7 @@ mod thread;
 
 use tinygram_engine::connection::Config;
 use tinygram_engine::sender::Counters;
-use tinygram_engine::{Connection, Events, Instant};
+use tinygram_engine::{Connection, Duration, Events, Instant};
 
 use crate::costs::HostCosts;
 use crate::dice::Dice;
@@ -119,6 +119,12 @@ impl<P: Program> Host<P> {
         self.threads.iter().map(|thread| &thread.program)
     }
 
+    /// Returns how long the processor has worked since the run began, its present job included.
+    #[must_use]
+    pub fn worked(&self) -> Duration {
+        self.kernel.processor.worked()
+    }
+
     /// Returns when the processor starts or ends something, if the next frame arrives at `arrival`.
     #[inline]
     pub(crate) fn next_job(&mut self, arrival: Instant) -> Instant {
@@ -147,7 +153,7 @@ impl<P: Program> Host<P> {
     pub(crate) fn take_in(&mut self, now: Instant, frame: &Frame) {
         self.interrupt(now);
         let processor = &mut self.kernel.processor;
-        let done = processor.occupy(processor.costs.input.of(frame.segment.len));
+        let done = processor.takes_in(frame.at, frame.segment.len);
         if self.kernel.sockets[frame.socket as usize].generation == frame.generation {
             self.kernel.ask(frame.socket, |connection, out| {
                 connection.on_segment(done, &frame.segment, out);
