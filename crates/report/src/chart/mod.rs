@@ -56,6 +56,9 @@ pub enum Scale {
     /// By its number.
     #[default]
     Number,
+    /// By its number, and each ten times as much is as far from the last. What is not above 0 has no place. For the
+    /// vertical axis of a drawing.
+    Decades,
     /// By the time of day, from hours to milliseconds. The axis counts milliseconds, and its 0 is
     /// this many milliseconds after midnight.
     Clock(f64),

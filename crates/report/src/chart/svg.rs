@@ -1,5 +1,7 @@
 //! A chart as a self-contained SVG document, drawn by plotters.
 
+use std::borrow::Cow;
+
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -14,14 +16,32 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Plane<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
+/// Whether a drawing names its series.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    Absent,
+    Beside,
+}
+
 impl Chart {
     /// Draws the chart as a self-contained SVG document.
     ///
     /// Without points, both axes span 0 to 1.
     pub fn to_svg(&self) -> String {
+        self.drawn(Names::Absent)
+    }
+
+    /// Draws the chart, and names its series beside it, each in its colour.
+    pub fn to_svg_with_names(&self) -> String {
+        self.drawn(Names::Beside)
+    }
+
+    fn drawn(&self, names: Names) -> String {
         let mut svg = String::new();
         let area = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
-        self.draw(&area).expect("drawing into a string cannot fail");
+        self.placed()
+            .draw(&area, names)
+            .expect("drawing into a string cannot fail");
         drop(area);
         // A page or reader that does not show the marks gets their description.
         svg.replacen(
@@ -34,7 +54,23 @@ impl Chart {
         )
     }
 
-    fn draw(&self, area: &Area<'_>) -> Drawn {
+    /// Returns the chart with its points where they are drawn. Only decades are elsewhere than their numbers.
+    fn placed(&self) -> Cow<'_, Self> {
+        if self.y.scale != Scale::Decades {
+            return Cow::Borrowed(self);
+        }
+        let mut placed = self.clone();
+        for series in &mut placed.series {
+            series.points.retain(|it| it.y > 0.0);
+            for point in &mut series.points {
+                (point.y, point.end) = (point.y.log10(), point.end.log10());
+            }
+        }
+        placed.lines.clear();
+        Cow::Owned(placed)
+    }
+
+    fn draw(&self, area: &Area<'_>, names: Names) -> Drawn {
         let extent = Extent::of(self);
         area.fill(&WHITE)?;
         let corner = Pos::new(HPos::Left, VPos::Top);
@@ -44,10 +80,13 @@ impl Chart {
         let (_, below) = area.split_vertically(64);
         let rows = match &self.y.scale {
             Scale::Rows(names) => names.as_slice(),
-            Scale::Number | Scale::Clock(_) => &[],
+            Scale::Number | Scale::Decades | Scale::Clock(_) => &[],
         };
         let mut plane = ChartBuilder::on(&below)
-            .margin_right(92)
+            .margin_right(match names {
+                Names::Beside => LEGEND as u32 + 10,
+                Names::Absent => 92,
+            })
             .margin_left(10)
             .margin_bottom(8)
             .x_label_area_size(46)
@@ -67,19 +106,38 @@ impl Chart {
         for (at, series) in order {
             draw_series(&mut plane, series, colour(series.tone, at))?;
         }
+        if names == Names::Beside {
+            self.draw_legend(area)?;
+        }
         area.present()?;
+        Ok(())
+    }
+
+    /// Names the series in the margin on the right, each in its colour.
+    fn draw_legend(&self, area: &Area<'_>) -> Drawn {
+        for (at, series) in self.series.iter().enumerate() {
+            let style = text(12, &colour(series.tone, at)).pos(Pos::new(HPos::Left, VPos::Center));
+            let place = (WIDTH as i32 - LEGEND, 76 + 18 * at as i32);
+            area.draw_text(&series.name, &style, place)?;
+        }
         Ok(())
     }
 
     fn draw_axes(&self, plane: &mut Plane<'_, '_>, extent: &Extent, rows: &[String]) -> Drawn {
         let (x_scale, low) = (&self.x.scale, extent.y.1 < 5.0);
+        let decades = self.y.scale == Scale::Decades;
+        let y_labels = match rows.len() {
+            0 if decades => (extent.y.1 - extent.y.0) as usize + 1,
+            0 => 6,
+            rows => rows * 2,
+        };
         plane
             .configure_mesh()
             .light_line_style(TRANSPARENT)
             .bold_line_style(GRID)
             .axis_style(SOFT)
             .x_labels(6)
-            .y_labels(if rows.is_empty() { 6 } else { rows.len() * 2 })
+            .y_labels(y_labels)
             .x_desc(self.x.title())
             .y_desc(self.y.title())
             .axis_desc_style(text(13, &INK))
@@ -93,6 +151,7 @@ impl Chart {
                 // Row 0 is at the top, where y is 0; y falls below it.
                 [_, ..] if y.fract() == 0.0 => rows.get(-y as usize).cloned().unwrap_or_default(),
                 [_, ..] => String::new(),
+                [] if decades => format!("{}", 10_f64.powf(*y) as f32),
                 [] if low => format!("{y:.1}"),
                 [] => format!("{y:.0}"),
             })
@@ -255,6 +314,17 @@ impl Extent {
         let lines = chart.lines.iter().map(|it| it.at(x.1));
         let y = match &chart.y.scale {
             Scale::Rows(names) => (-(names.len() as f64) + 0.5, 0.5),
+            Scale::Decades => {
+                let all = || points().map(|p| p.1);
+                let (low, high) = (
+                    all().fold(f64::MAX, f64::min),
+                    all().fold(f64::MIN, f64::max),
+                );
+                match low <= high {
+                    true => room((low.floor(), high.ceil())),
+                    false => (0.0, 1.0),
+                }
+            }
             Scale::Number | Scale::Clock(_) => {
                 let top = lines.fold(high(&mut points().map(|p| p.1)), f64::max);
                 let (low, high) = room((low(&mut points().map(|p| p.1)), top));
@@ -286,6 +356,8 @@ fn text(size: i32, colour: &RGBColor) -> TextStyle<'static> {
 const WIDTH: u32 = 860;
 const HEIGHT: u32 = 520;
 const MARGIN: i32 = 68;
+/// The width of the names of series.
+const LEGEND: i32 = 128;
 const INK: RGBColor = RGBColor(28, 32, 40);
 const SOFT: RGBColor = RGBColor(96, 104, 118);
 const GRID: RGBColor = RGBColor(228, 231, 236);
@@ -395,6 +467,39 @@ mod tests {
         let svg = chart.to_svg();
         assert!(svg.matches("<rect").count() > without.matches("<rect").count());
         assert!(svg.contains("01:00:00.100"), "{svg}");
+    }
+
+    /// Ten times as much is as far away everywhere, and what is not above 0 has no place.
+    #[test]
+    fn decades_are_equally_high() {
+        let points = [0.0, 0.1, 1.0, 10.0, 100.0].map(|y| Point::at(y, y)).into();
+        let mut chart = Chart {
+            series: vec![Series::new("p99", Mark::Dots, points)],
+            ..Chart::default()
+        };
+        chart.y.scale = Scale::Decades;
+        let svg = chart.to_svg();
+        let heights: Vec<i32> = svg
+            .split("<circle")
+            .skip(1)
+            .filter_map(|it| it.split("cy=\"").nth(1)?.split('"').next()?.parse().ok())
+            .collect();
+        assert_eq!(heights.len(), 4, "{svg}");
+        let steps: Vec<i32> = heights.windows(2).map(|two| two[0] - two[1]).collect();
+        assert!(
+            steps.iter().all(|it| (it - steps[0]).abs() <= 1),
+            "{steps:?}"
+        );
+        assert!(
+            svg.contains(">\n0.1\n<") && svg.contains(">\n100\n<"),
+            "{svg}"
+        );
+    }
+
+    #[test]
+    fn names_stand_beside_a_drawing_where_they_are_asked_for() {
+        assert!(!chart().to_svg().contains("in time"));
+        assert!(chart().to_svg_with_names().contains("in time"));
     }
 
     #[test]
