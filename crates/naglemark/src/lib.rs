@@ -107,6 +107,7 @@ mod backend;
 mod compare;
 pub mod hosts;
 mod lengths;
+pub mod load;
 mod measure;
 mod outcome;
 mod outliers;

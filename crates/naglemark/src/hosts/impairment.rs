@@ -24,7 +24,7 @@ impl Impairment {
     };
 
     /// Returns the simulator's rules, with half of `rtt` each way; what is overtaken is held back by `reorder_by`.
-    pub(super) fn rules(self, rtt: Duration, reorder_by: Duration) -> ImpairmentRules {
+    pub(crate) fn rules(self, rtt: Duration, reorder_by: Duration) -> ImpairmentRules {
         ImpairmentRules {
             delay: Duration::from_nanos(rtt.as_nanos() / 2),
             loss: self.loss,

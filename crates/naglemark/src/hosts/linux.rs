@@ -46,6 +46,16 @@ pub enum Over {
     Tun,
 }
 
+impl Over {
+    /// Returns what a host's calls cost.
+    pub(crate) const fn costs(self) -> HostCosts {
+        match self {
+            Self::Veth => VETH_COSTS,
+            Self::Tun => TUN_COSTS,
+        }
+    }
+}
+
 impl LinuxHosts {
     /// Returns today's hosts at both ends of a line as fast as the machine.
     #[must_use]
@@ -67,7 +77,7 @@ impl LinuxHosts {
         self.scene(trial).play(observer)
     }
 
-    fn config(&self, profile: &Profile, send_buffer: u64) -> Config {
+    pub(crate) fn config(&self, profile: &Profile, send_buffer: u64) -> Config {
         (profile.config)(&Sizes {
             mss: self.mss,
             send_buffer,
@@ -87,21 +97,17 @@ impl LinuxHosts {
     }
 
     /// Returns the wire that joins the hosts.
-    fn wire(&self) -> Wire {
+    pub(crate) fn wire(&self) -> Wire {
         let rate = self.bits_per_second.unwrap_or(VETH_RATE);
         Wire::new(rate, HEADERS, 0, VETH_PROPAGATION)
     }
 
     fn scene(&self, trial: &Trial) -> Scene {
-        let costs = match self.over {
-            Over::Veth => VETH_COSTS,
-            Over::Tun => TUN_COSTS,
-        };
         Scene {
             world: WorldConfig {
                 medium: Medium::PointToPoint(PointToPoint::new(self.wire())),
                 impairment: self.impairment.rules(self.rtt, Duration::from_millis(1)),
-                costs: [costs; 2],
+                costs: [self.over.costs(); 2],
                 seed: trial.seed,
             },
             ends: self.ends(trial),

@@ -115,7 +115,7 @@ impl Scene {
 }
 
 /// Returns the send policy that results from `policy` on a host whose default is `own`.
-fn told(policy: &Policy, own: &SendPolicy) -> SendPolicy {
+pub(crate) fn told(policy: &Policy, own: &SendPolicy) -> SendPolicy {
     match policy {
         Policy::Engine { policy, .. } => policy.clone(),
         Policy::Socket(SocketPolicy::NoDelay) => SendPolicy::Off,

@@ -1,0 +1,159 @@
+//! Simulated hosts under load.
+
+use tinygram_engine::connection::Config;
+use tinygram_engine::profile::Profile;
+use tinygram_engine::{Duration, Instant};
+use tinygram_sim::costs::HostCosts;
+use tinygram_sim::host::Socket;
+use tinygram_sim::medium::{Medium, PointToPoint, Side};
+use tinygram_sim::program::Sockets;
+use tinygram_sim::{Ended, Opening, World, WorldConfig};
+
+use super::backend::LoadBackend;
+use super::program::Thread;
+use super::trial::{EndWork, Ends, LoadTaken, LoadTrial};
+use crate::backend::{Backend, Conditions, Error};
+use crate::hosts::{LinuxHosts, Over, told};
+use crate::policy::{Policy, SocketPolicy};
+use tinygram_engine::receiver::ack_policy::AckPolicy;
+
+/// Two of Linux's simulated hosts: one has all clients, and the other one is the server. Each has one processor.
+#[derive(Clone, Debug)]
+pub struct LoadedHosts {
+    /// The rules of both ends, and the line between them.
+    pub hosts: LinuxHosts,
+    /// What the work of client and server costs.
+    pub costs: [HostCosts; 2],
+    /// The send buffers of both ends, in octets.
+    pub send_buffer: u64,
+}
+
+impl LoadedHosts {
+    /// Returns hosts with the costs and the line of such a device.
+    #[must_use]
+    pub fn new(over: Over) -> Self {
+        Self {
+            hosts: LinuxHosts::new(over),
+            costs: [over.costs(); 2],
+            send_buffer: SEND_BUFFER,
+        }
+    }
+
+    /// Returns the rules of an end, which has the measured policy or not.
+    fn end(&self, trial: &LoadTrial, profile: &Profile, is_measured: bool) -> Config {
+        let mut config = self.hosts.config(profile, self.send_buffer);
+        if is_measured {
+            config.sender.policy = told(&trial.policy, &config.sender.policy);
+            if let Policy::Socket(SocketPolicy::QuickAck) = trial.policy {
+                config.receiver.policy = AckPolicy::LinuxQuickack;
+            }
+        }
+        if let Some(policy) = &trial.ack_policy {
+            config.receiver.policy = policy.clone();
+        }
+        if let Some(timer) = trial.ack_timer {
+            config.receiver.timer = timer;
+        }
+        config
+    }
+
+    fn world(&self, trial: &LoadTrial) -> World<Thread> {
+        let config = WorldConfig {
+            medium: Medium::PointToPoint(PointToPoint::new(self.hosts.wire())),
+            impairment: self
+                .hosts
+                .impairment
+                .rules(self.hosts.rtt, Duration::from_millis(1)),
+            costs: self.costs,
+            seed: trial.seed,
+        };
+        let programs = [Thread::of_client(trial), Thread::of_server(trial)];
+        let mut world = World::new(config, programs);
+        let [client, server] = match trial.ends {
+            Ends::Both => [true, true],
+            Ends::Server => [false, true],
+            Ends::Client => [true, false],
+        };
+        let ends = [
+            self.end(trial, &Profile::LINUX_6, client),
+            self.end(trial, self.hosts.profile, server),
+        ];
+        for _ in 0..trial.programs.connections {
+            world.connect(Opening::Established, ends.clone());
+        }
+        world
+    }
+}
+
+impl LoadBackend for LoadedHosts {
+    fn conditions(&self) -> Conditions {
+        Backend::conditions(&self.hosts)
+    }
+
+    fn serve(&self, trial: &LoadTrial) -> Result<LoadTaken, Error> {
+        if trial.programs.connections > Sockets::MOST {
+            let why = format!(
+                "{} connections (accepted: 1 to {})",
+                trial.programs.connections,
+                Sockets::MOST
+            );
+            return Err(Error::failed("opening simulated connections", why));
+        }
+        if let Policy::Socket(policy) = trial.policy
+            && !KNOWN.contains(&policy)
+        {
+            return Err(Error::policy("sim under load", &trial.policy));
+        }
+        let mut world = self.world(trial);
+        let begins = Instant::ZERO + trial.warmup;
+        let ends = begins + trial.window;
+        world.run(begins);
+        let before = Side::BOTH.map(|side| work(&world, side));
+        let mut ended = world.run(ends);
+        let after = Side::BOTH.map(|side| work(&world, side));
+        if ended == Ended::TimeUp {
+            ended = world.run(ends + trial.patience);
+        }
+        debug_assert_ne!(ended, Ended::Quiet, "the client waits for something");
+        let client = world.host(Side::Client).programs().next();
+        let Some(Thread::Client(client)) = client else {
+            unreachable!("the client's host has the client's thread");
+        };
+        Ok(LoadTaken {
+            answers: client.answers().to_vec(),
+            unanswered: client.unanswered(world.now()),
+            work: [0, 1].map(|end| after[end].since(before[end])),
+            events: world.events(),
+        })
+    }
+
+    fn is_virtual(&self) -> bool {
+        true
+    }
+}
+
+/// Returns what an end has done since the run began.
+fn work(world: &World<Thread>, side: Side) -> EndWork {
+    let host = world.host(side);
+    let counters = host.sockets().iter().map(Socket::counters);
+    counters.fold(
+        EndWork {
+            worked: host.worked(),
+            ..EndWork::default()
+        },
+        |work, counters| EndWork {
+            data_segments: work.data_segments + counters.data_segments,
+            empty_segments: work.empty_segments + counters.empty_segments,
+            ..work
+        },
+    )
+}
+
+/// The ways of using a socket that simulated programs under load know.
+const KNOWN: [SocketPolicy; 3] = [
+    SocketPolicy::Default,
+    SocketPolicy::NoDelay,
+    SocketPolicy::QuickAck,
+];
+/// `tcp_wmem`'s largest value is 4 MiB; a client and a server that do not wait for space come near this one.
+const SEND_BUFFER: u64 = 256 * 1024;

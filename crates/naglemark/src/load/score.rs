@@ -1,0 +1,207 @@
+//! Computes a row's numbers from trials.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+use tinygram_engine::Duration;
+
+use super::trial::{EndWork, LoadTaken, LoadTrial};
+
+/// A measured value and how far the true one may be from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// The value over all repetitions.
+    pub value: f64,
+    /// Half the width of its 95 % interval; infinite if there are too few parts to tell. Student's interval over
+    /// the repetitions if there are five or more, otherwise over ten batches of each.
+    pub within: f64,
+}
+
+/// The numbers of a row, over all repetitions.
+#[derive(Clone, Debug, Default)]
+pub struct LoadScore {
+    /// Requests that came in the measured time, per second.
+    pub offered_per_second: f64,
+    /// Answers that were complete in the measured time, per second.
+    pub answered_per_second: Estimate,
+    /// The mean time of the requests that came in the measured time, from when each was due to its answer's last
+    /// octet, in milliseconds. A request that was not answered counts with the time for which it was waited for.
+    pub mean_ms: Estimate,
+    /// The time that half of them did not exceed, in milliseconds.
+    pub p50_ms: Estimate,
+    /// The time that 99 % of them did not exceed, in milliseconds.
+    pub p99_ms: Estimate,
+    /// The server's segments with data, per answer.
+    pub segments_per_answer: f64,
+    /// All segments of both ends, acknowledgments included, per answer.
+    pub all_segments_per_answer: f64,
+    /// How long the client's processor worked for an answer, in microseconds.
+    pub client_us_per_answer: f64,
+    /// How long the server's processor worked for an answer, in microseconds.
+    pub server_us_per_answer: f64,
+    /// The share of the measured time in which the client's processor worked.
+    pub client_busy: f64,
+    /// The share of the measured time in which the server's processor worked.
+    pub server_busy: f64,
+    /// Requests that came in the measured time and were not answered before the patience ended.
+    pub unanswered: u64,
+    /// Requests that came in the measured time.
+    pub requests: u64,
+}
+
+impl LoadScore {
+    /// Returns whether the server, or the client, did not keep up: more was asked for in the measured time than was
+    /// answered, by more than 1 % and three standard deviations of a Poisson process.
+    #[must_use]
+    pub fn falls_behind(&self) -> bool {
+        let noise = 3.0 / (self.requests.max(1) as f64).sqrt();
+        self.answered_per_second.value < self.offered_per_second * (1.0 - 0.01 - noise)
+    }
+}
+
+/// Trials of one row.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sums {
+    /// The times of all requests, in nanoseconds.
+    took: Vec<u64>,
+    /// For each batch: the times of its requests, and its answers a second.
+    batches: Vec<Batch>,
+    answered: u64,
+    unanswered: u64,
+    window: f64,
+    work: [EndWork; 2],
+}
+
+#[derive(Clone, Debug, Default)]
+struct Batch {
+    mean: f64,
+    p50: f64,
+    p99: f64,
+    answered_per_second: f64,
+}
+
+impl Sums {
+    /// Adds one of so many repetitions.
+    pub(super) fn add(&mut self, trial: &LoadTrial, taken: &LoadTaken, repetitions: u32) {
+        let parts = if repetitions >= 5 { 1 } else { BATCHES };
+        let (begin, length) = (trial.warmup.as_nanos(), trial.window.as_nanos());
+        // The part in which an instant lies, if it lies in the measured time.
+        let part = |at: Duration| {
+            let since = at.as_nanos().checked_sub(begin)?;
+            (since < length)
+                .then(|| (u128::from(since) * parts as u128 / u128::from(length)) as usize)
+        };
+        let mut times: Vec<Vec<u64>> = vec![Vec::new(); parts];
+        let mut answered = vec![0_u64; parts];
+        for answer in &taken.answers {
+            if let Some(part) = part(answer.asked_at) {
+                times[part].push(answer.took.as_nanos());
+            }
+            if let Some(part) = part(answer.asked_at + answer.took) {
+                answered[part] += 1;
+            }
+        }
+        let end = begin + length + trial.patience.as_nanos();
+        for at in &taken.unanswered {
+            if let Some(part) = part(*at) {
+                times[part].push(end - at.as_nanos());
+                self.unanswered += 1;
+            }
+        }
+        let seconds = length as f64 / 1e9;
+        for (mut times, answered) in times.into_iter().zip(answered) {
+            self.answered += answered;
+            self.took.extend_from_slice(&times);
+            let mean = mean_ms(&times);
+            let [p50, p99] = quantiles_ms(&mut times);
+            self.batches.push(Batch {
+                mean,
+                p50,
+                p99,
+                answered_per_second: answered as f64 / (seconds / parts as f64),
+            });
+        }
+        self.window += seconds;
+        for (sum, work) in self.work.iter_mut().zip(taken.work) {
+            *sum = sum.and(work);
+        }
+    }
+
+    pub(super) fn score(mut self) -> LoadScore {
+        let requests = self.took.len() as u64;
+        let mean = mean_ms(&self.took);
+        let [p50, p99] = quantiles_ms(&mut self.took);
+        let batches = &self.batches;
+        let estimate = |value, of: fn(&Batch) -> f64| Estimate {
+            value,
+            within: half_width(batches.iter().map(of)),
+        };
+        let answers = self.answered.max(1) as f64;
+        let [client, server] = self.work;
+        let segments = |work: EndWork| (work.data_segments + work.empty_segments) as f64;
+        let worked = |work: EndWork| work.worked.as_nanos() as f64;
+        LoadScore {
+            offered_per_second: requests as f64 / self.window,
+            answered_per_second: estimate(self.answered as f64 / self.window, |it| {
+                it.answered_per_second
+            }),
+            mean_ms: estimate(mean, |it| it.mean),
+            p50_ms: estimate(p50, |it| it.p50),
+            p99_ms: estimate(p99, |it| it.p99),
+            segments_per_answer: server.data_segments as f64 / answers,
+            all_segments_per_answer: (segments(client) + segments(server)) / answers,
+            client_us_per_answer: worked(client) / answers / 1e3,
+            server_us_per_answer: worked(server) / answers / 1e3,
+            client_busy: worked(client) / 1e9 / self.window,
+            server_busy: worked(server) / 1e9 / self.window,
+            unanswered: self.unanswered,
+            requests,
+        }
+    }
+}
+
+impl EndWork {
+    /// Returns the sum of both.
+    fn and(self, other: Self) -> Self {
+        Self {
+            data_segments: self.data_segments + other.data_segments,
+            empty_segments: self.empty_segments + other.empty_segments,
+            worked: self.worked + other.worked,
+        }
+    }
+
+    /// Returns what was done after `earlier`.
+    pub(super) fn since(self, earlier: Self) -> Self {
+        Self {
+            data_segments: self.data_segments - earlier.data_segments,
+            empty_segments: self.empty_segments - earlier.empty_segments,
+            worked: self.worked - earlier.worked,
+        }
+    }
+}
+
+fn mean_ms(times: &[u64]) -> f64 {
+    times.iter().map(|it| *it as f64).sum::<f64>() / times.len().max(1) as f64 / 1e6
+}
+
+/// Returns the median and the 99th percentile: the least times that so many did not exceed. Both are 0 if there are
+/// none.
+fn quantiles_ms(times: &mut [u64]) -> [f64; 2] {
+    [50, 99].map(|percent| {
+        if times.is_empty() {
+            return 0.0;
+        }
+        let rank = (times.len() * percent).div_ceil(100).max(1) - 1;
+        *times.select_nth_unstable(rank).1 as f64 / 1e6
+    })
+}
+
+/// Returns half the width of Student's 95 % interval of the mean.
+fn half_width(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let count = values.clone().count() as f64;
+    let mean = values.clone().sum::<f64>() / count;
+    let variance = values.map(|it| (it - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let quantile = StudentsT::new(0.0, 1.0, count - 1.0).map(|t| t.inverse_cdf(0.975));
+    quantile.unwrap_or(f64::INFINITY) * (variance / count).sqrt()
+}
+
+/// How many parts a repetition has where there are few repetitions.
+const BATCHES: usize = 10;

@@ -1,0 +1,214 @@
+//! Load: what a row's numbers mean, and what may not change them.
+
+use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_naglemark::Duration;
+use tinygram_naglemark::hosts::Over;
+use tinygram_naglemark::load::{
+    Arrivals, Demand, KneeRule, LoadBackend, LoadCell, LoadPlan, LoadRow, LoadedHosts, Metric,
+    Programs, Rate, Replies, Server, capacity, distance, envelope, is_simple, knees, measure_load,
+};
+use tinygram_naglemark::{Policy, SocketPolicy};
+
+fn plan(rates: &[f64]) -> LoadPlan {
+    LoadPlan {
+        policies: vec![
+            Policy::engine("NAGLE", SendPolicy::Nagle),
+            Policy::engine("OFF", SendPolicy::Off),
+        ],
+        demands: rates
+            .iter()
+            .map(|rate| Demand::Open(Rate::constant(*rate)))
+            .collect(),
+        warmup: Duration::from_millis(50),
+        window: Duration::from_millis(200),
+        patience: Duration::from_millis(200),
+        ..LoadPlan::default()
+    }
+}
+
+fn hosts() -> LoadedHosts {
+    LoadedHosts::new(Over::Veth)
+}
+
+fn rows(plan: &LoadPlan) -> Vec<LoadRow> {
+    measure_load(plan, &hosts(), &|_| ()).expect("it runs").rows
+}
+
+/// Every request that is due in the measured time is counted once: answered, or not.
+#[test]
+fn every_request_is_accounted_for() {
+    let plan = plan(&[5_000.0, 400_000.0]);
+    for cell in plan.cells() {
+        let trial = plan.trial(&cell, 0);
+        let tinygram_naglemark::load::Asked::Open(arrivals) = &trial.asked else {
+            panic!("the loop is open");
+        };
+        let taken = hosts().serve(&trial).expect("it runs");
+        assert_eq!(taken.answers.len() + taken.unanswered.len(), arrivals.len());
+        let mut found: Vec<Duration> = taken.answers.iter().map(|it| it.asked_at).collect();
+        found.extend(&taken.unanswered);
+        found.sort();
+        let due: Vec<Duration> = arrivals.iter().map(|it| it.at).collect();
+        assert_eq!(found, due);
+    }
+}
+
+/// A latency has the time in it for which a request waited to be sent: at twice the capacity, half of what came in the
+/// window waits for about as long as the window, although each answer comes quickly once it is asked for.
+#[test]
+fn a_latency_counts_from_when_the_request_was_due() {
+    let plan = plan(&[250_000.0]);
+    let row = &rows(&plan)[1];
+    assert!(row.score.falls_behind());
+    assert!(row.score.p99_ms.value > 100.0, "{:?}", row.score.p99_ms);
+    assert!(row.score.unanswered > 0);
+}
+
+/// A server that has nothing else to do answers at once: the median is about the work of one exchange.
+#[test]
+fn an_idle_server_answers_at_once() {
+    let row = &rows(&plan(&[1_000.0]))[0];
+    let work = row.score.client_us_per_answer + row.score.server_us_per_answer;
+    let ratio = row.score.p50_ms.value * 1e3 / work;
+    assert!(!row.score.falls_behind());
+    assert!((ratio - 1.0).abs() < 0.1, "{ratio}");
+    assert!((row.score.segments_per_answer - 1.0).abs() < 0.01);
+    assert!(row.score.server_busy < 0.05);
+}
+
+/// Nagle's algorithm against delayed ACKs: of two writes the second waits for the client's timer.
+#[test]
+fn two_writes_stall_under_nagle_and_not_without() {
+    let mut plan = plan(&[200.0]);
+    plan.programs.answer_writes = 2;
+    let rows = rows(&plan);
+    let [nagle, off] = &rows[..] else {
+        panic!("two rows");
+    };
+    assert!(nagle.score.p50_ms.value > 39.0, "{:?}", nagle.score.p50_ms);
+    assert!(off.score.p99_ms.value < 0.2, "{:?}", off.score.p99_ms);
+}
+
+/// Pipelined small answers: sending wins when there is little to do, holding when there is much.
+#[test]
+fn the_winner_changes_with_the_load() {
+    let mut plan = plan(&[10_000.0, 170_000.0]);
+    plan.programs = Programs {
+        connections: 4,
+        depth: 32,
+        service: Duration::from_micros(1),
+        ..plan.programs
+    };
+    (plan.request, plan.answer) = (
+        tinygram_naglemark::load::Sizes::Fixed(50),
+        tinygram_naglemark::load::Sizes::Fixed(50),
+    );
+    let mut hosts = hosts();
+    hosts.hosts.rtt = Duration::from_micros(200);
+    let rows = measure_load(&plan, &hosts, &|_| ()).expect("it runs").rows;
+    let mean = |at: usize| rows[at].score.mean_ms.value;
+    let [nagle_low, nagle_high, off_low, off_high] = [0, 1, 2, 3].map(mean);
+    assert!(off_low < nagle_low / 2.0, "{off_low} {nagle_low}");
+    assert!(nagle_high < off_high / 2.0, "{nagle_high} {off_high}");
+    assert!(rows[1].score.segments_per_answer < 0.5);
+
+    let policy = |label: &'static str| move |cell: &LoadCell| cell.policy.label() == label;
+    let least = envelope(&rows, Metric::Mean, |cell| is_simple(&cell.policy));
+    let winners: Vec<&str> = least.iter().map(|it| it.row.cell.policy.label()).collect();
+    assert_eq!(winners, ["OFF", "NAGLE"]);
+    let nagle = distance(&rows, &least, Metric::Mean, policy("NAGLE")).expect("it is measured");
+    assert_eq!((nagle.worst, nagle.worst_at), (nagle_low / off_low, 0));
+    assert!((nagle.mean - (nagle_low / off_low).sqrt()).abs() < 1e-9);
+}
+
+/// The knee is where the 99th percentile passes the bound: it holds at the knee, and not a little above it.
+#[test]
+fn the_knee_is_found() {
+    let mut plan = plan(&[]);
+    plan.policies.truncate(1);
+    let (hosts, rule) = (hosts(), KneeRule::default());
+    let capacity = capacity(&plan, &hosts).expect("it runs");
+    let found = knees(&plan, &hosts, rule, capacity).expect("it runs");
+    let knee = found.knees[0].1.expect("there is a knee");
+    assert!(
+        knee > capacity / 2.0 && knee < capacity,
+        "{knee} of {capacity}"
+    );
+    let p99 = |rate: f64| {
+        plan.demands = vec![Demand::Open(Rate::constant(rate))];
+        rows(&plan)[0].score.p99_ms.value
+    };
+    let [at, above] = [knee, knee + capacity * 2.0 * rule.within].map(p99);
+    let bound = found.unloaded_ms * rule.times;
+    assert!(at <= bound && above > bound, "{at} {above} {bound}");
+}
+
+/// A closed loop keeps every connection full: by Little's law the mean latency is what is under way over the answers
+/// a second.
+#[test]
+fn a_closed_loop_obeys_littles_law() {
+    let mut plan = plan(&[]);
+    plan.demands = vec![Demand::Closed];
+    plan.programs.depth = 4;
+    let row = &rows(&plan)[1];
+    let under_way = f64::from(plan.programs.connections * plan.programs.depth);
+    let expected_ms = under_way / row.score.answered_per_second.value * 1e3;
+    let ratio = row.score.mean_ms.value / expected_ms;
+    assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
+}
+
+/// What a server does with its threads and its writes is in the row.
+#[test]
+fn kinds_of_servers_differ() {
+    let busy = |change: fn(&mut LoadPlan)| {
+        let mut plan = plan(&[]);
+        plan.demands = vec![Demand::Closed];
+        plan.programs.depth = 8;
+        change(&mut plan);
+        rows(&plan).swap_remove(1).score
+    };
+    let usual = busy(|_| ());
+    let gathered = busy(|plan| plan.programs.replies = Replies::Gathered);
+    assert!(gathered.segments_per_answer < usual.segments_per_answer / 2.0);
+    assert!(gathered.answered_per_second.value > usual.answered_per_second.value);
+    // A thread for each connection is woken for each batch of requests.
+    let threads = busy(|plan| plan.programs.server = Server::ThreadEach);
+    assert!(threads.answered_per_second.value != usual.answered_per_second.value);
+    assert!(threads.server_busy > 0.9);
+}
+
+/// Bursts queue behind each other where single requests find the server idle.
+#[test]
+fn bursts_wait_for_each_other() {
+    let p99 = |arrivals| {
+        let mut plan = plan(&[20_000.0]);
+        (plan.arrivals, plan.programs.depth) = (arrivals, 100);
+        rows(&plan)[1].score.p99_ms.value
+    };
+    assert!(p99(Arrivals::Bursts { of: 20 }) > 2.0 * p99(Arrivals::Poisson));
+}
+
+/// The same seed gives the same rows on one thread and on several.
+#[test]
+fn rows_do_not_depend_on_threads() {
+    let on = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let plan = plan(&[5_000.0, 50_000.0]);
+        pool.expect("threads start")
+            .install(|| format!("{:?}", rows(&plan)))
+    };
+    assert_eq!(on(1), on(3));
+}
+
+/// What a backend cannot do is refused before any work.
+#[test]
+fn what_is_not_known_is_refused() {
+    let mut plan = plan(&[1_000.0]);
+    plan.policies = vec![SocketPolicy::Cork.into()];
+    let error = measure_load(&plan, &hosts(), &|_| ()).expect_err("it is refused");
+    assert!(error.to_string().contains("CORK"), "{error}");
+    plan.policies = vec![SocketPolicy::Default.into()];
+    plan.programs.connections = 65;
+    let error = measure_load(&plan, &hosts(), &|_| ()).expect_err("it is refused");
+    assert!(error.to_string().contains("opening"), "{error}");
+}
