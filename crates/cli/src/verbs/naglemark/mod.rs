@@ -4,6 +4,7 @@
 mod args;
 mod echo;
 mod ladders;
+mod load;
 mod meant;
 mod outputs;
 mod published;
@@ -31,8 +32,10 @@ use show::Panel;
 use stats::Stats;
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
-    if let Some(args::Role::Serve { listen }) = args.role {
-        return serve(listen);
+    match &args.role {
+        Some(args::Role::Serve { listen }) => return serve(*listen),
+        Some(args::Role::Load(args)) => return load::run(args),
+        None => {}
     }
     let meant = Meant::from(args)?;
     let outputs = Outputs::open(args)?;

@@ -15,6 +15,7 @@ use crate::flags::{Chance, OUTPUT, Output, Packets, Processors, RUN};
 use crate::values::{TypedLengths, ack_timer, count, duration, lengths, rate, share, size};
 
 mod choices;
+pub(super) mod load;
 
 pub(crate) use choices::{BackendName, Chosen, Format, LengthChoice, LinkName};
 use choices::{
@@ -259,7 +260,7 @@ pub(crate) struct Args {
     pub(crate) stats: bool,
 }
 
-/// What a host may be besides one that measures.
+/// What is done instead of measuring one transfer at a time.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub(crate) enum Role {
     /// Answer clients on other hosts that measure with --connect, until Ctrl-C
@@ -270,6 +271,7 @@ pub(crate) enum Role {
         #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:7780")]
         listen: SocketAddr,
     },
+    Load(Box<load::Args>),
 }
 
 /// The most transfers per trial; more would take days, and all memory.

@@ -1,0 +1,208 @@
+//! The command line of `naglemark load`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tinygram_engine::receiver::ack_policy::{AckTimer, Registered as AckEntry};
+use tinygram_naglemark::hosts::Over;
+use tinygram_naglemark::load::{Arrivals, Server, Sizes};
+
+mod values;
+
+use super::choices::{Chosen, ack_policy_names, policy_names};
+pub(in super::super) use values::Load;
+use values::{arrivals, load, server, sizes};
+
+use crate::flags::{Chance, OUTPUT, Output, Processors, RUN};
+use crate::values::{Names, ack_timer, count, duration, rate};
+
+/// Measure policies under load: many connections, and requests that do not wait for answers.
+///
+/// Simulated: two hosts of today, one with all clients and one server, each with one processor. A latency counts from
+/// the time when a request was due, so waiting in a queue is never left out.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Policies to measure, in the paper's spelling or the project's
+    #[arg(
+        long, value_name = "NAME,...", value_delimiter = ',', value_parser = policy_names(),
+        hide_possible_values = true, default_value = "nagle,minshall,off,dldet,flush-on-block",
+        help_heading = POLICIES
+    )]
+    pub(in super::super) policy: Vec<Chosen>,
+
+    /// Whose policy it is; the other end has Linux's
+    #[arg(long, value_enum, default_value_t = Ends::Both, value_name = "WHO", help_heading = POLICIES)]
+    pub(in super::super) ends: Ends,
+
+    /// Both ends' rules for acknowledging [default: linux]
+    #[arg(
+        long, value_name = "NAME,...", value_delimiter = ',', value_parser = ack_policy_names(),
+        hide_possible_values = true, help_heading = POLICIES
+    )]
+    pub(in super::super) ack_policy: Vec<&'static AckEntry>,
+
+    /// How long an ACK may be delayed: 40ms is a timer started when the ACK is first delayed [default: 40ms]
+    #[arg(long, value_name = "TIMER", value_parser = ack_timer, help_heading = POLICIES)]
+    pub(in super::super) ack_timer: Option<AckTimer>,
+
+    /// Requests a second, as a share of the capacity (50%) or as a number. The capacity is measured: the most answers a
+    /// second of any of the policies when every connection is full
+    #[arg(
+        long, value_name = "LOAD,...", value_delimiter = ',', value_parser = load,
+        default_value = "1%,5%,10%,20%,30%,40%,50%,60%,70%,80%,85%,90%,95%,100%", help_heading = LOAD
+    )]
+    pub(in super::super) loads: Vec<Load>,
+
+    /// How requests come: poisson, or bursts:N, N at one instant for one connection
+    #[arg(long, value_name = "HOW", value_parser = arrivals, default_value = "poisson", help_heading = LOAD)]
+    pub(in super::super) arrivals: Arrivals,
+
+    /// Measure a closed loop, too: every connection asks again as soon as it may
+    #[arg(long, help_heading = LOAD)]
+    pub(in super::super) closed: bool,
+
+    /// How many connections there are
+    #[arg(
+        long, value_name = "N", value_parser = count(1_u32..=64), default_value_t = 16, help_heading = LOAD
+    )]
+    pub(in super::super) connections: u32,
+
+    /// Most requests under way on a connection: 1 waits for each answer, more is pipelining
+    #[arg(
+        long, value_name = "N", value_parser = count(1_u32..=10_000), default_value_t = 1, help_heading = LOAD
+    )]
+    pub(in super::super) depth: u32,
+
+    /// Lengths of requests: 100, random:100..1000, exp:1000 or pareto:100..100000:1.2
+    #[arg(long, value_name = "SIZES", value_parser = sizes, default_value = "100", help_heading = LOAD)]
+    pub(in super::super) request: Sizes,
+
+    /// Lengths of answers
+    #[arg(long, value_name = "SIZES", value_parser = sizes, default_value = "400", help_heading = LOAD)]
+    pub(in super::super) answer: Sizes,
+
+    /// Writes for a request
+    #[arg(
+        long, value_name = "N", value_parser = count(1_u32..=1000), default_value_t = 1, help_heading = LOAD
+    )]
+    pub(in super::super) request_writes: u32,
+
+    /// Writes for an answer
+    #[arg(
+        long, value_name = "N", value_parser = count(1_u32..=1000), default_value_t = 1, help_heading = LOAD
+    )]
+    pub(in super::super) answer_writes: u32,
+
+    /// The server: event-loop, event-loop:N with N threads on its processor, or threads, one for each connection
+    #[arg(long, value_name = "KIND", value_parser = server, default_value = "event-loop", help_heading = HOSTS)]
+    pub(in super::super) server: Server,
+
+    /// Write the answers to all requests of one read together
+    #[arg(long, help_heading = HOSTS)]
+    pub(in super::super) gather: bool,
+
+    /// How long the server computes for a request
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "2us", help_heading = HOSTS)]
+    pub(in super::super) service: Duration,
+
+    /// How long the client computes for an answer
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0us", help_heading = HOSTS)]
+    pub(in super::super) digest: Duration,
+
+    /// What calls and segments cost both hosts
+    #[arg(
+        long, value_name = "NAME", value_parser = costs(), default_value = "linux-veth", help_heading = HOSTS
+    )]
+    pub(in super::super) costs: Over,
+
+    /// Rate of the line between the hosts, bits per second [default: as fast as memory]
+    #[arg(long, value_name = "RATE", value_parser = rate, help_heading = HOSTS)]
+    pub(in super::super) rate: Option<u64>,
+
+    /// Round-trip time beyond the line
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0us", help_heading = HOSTS)]
+    pub(in super::super) rtt: Duration,
+
+    /// Time at the beginning of a trial that is not measured
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "200ms", help_heading = RUN)]
+    pub(in super::super) warmup: Duration,
+
+    /// Time that is measured
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "500ms", help_heading = RUN)]
+    pub(in super::super) window: Duration,
+
+    /// How often each trial is repeated, each time with other random numbers
+    #[arg(
+        long, value_name = "N", value_parser = count(1_u32..=1000), default_value_t = 5, help_heading = RUN
+    )]
+    pub(in super::super) repetitions: u32,
+
+    /// The knee is the highest load at which the 99th percentile is at most this many times the unloaded server's
+    #[arg(
+        long, value_name = "TIMES", value_parser = count(2_u32..=1000), default_value_t = 5, help_heading = RUN
+    )]
+    pub(in super::super) knee: u32,
+
+    #[command(flatten)]
+    pub(in super::super) chance: Chance,
+
+    #[command(flatten)]
+    pub(in super::super) processors: Processors,
+
+    /// How results are written
+    #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORMAT", help_heading = OUTPUT)]
+    pub(in super::super) format: Format,
+
+    #[command(flatten)]
+    pub(in super::super) results: Output,
+
+    /// Write charts too, one SVG file for each ACK policy and latency
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    pub(in super::super) svg: Option<PathBuf>,
+}
+
+/// The ends that have the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(in super::super) enum Ends {
+    /// Clients and server
+    Both,
+    /// The server
+    Server,
+    /// The clients
+    Client,
+}
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(in super::super) enum Format {
+    /// For reading in a terminal
+    Table,
+    /// One document, schema tinygram.naglemark-load/1
+    Json,
+    /// One line per row
+    Csv,
+    /// For a document
+    Markdown,
+}
+
+fn costs() -> Names<Over> {
+    Names::new([
+        (
+            "linux-veth",
+            "measured over a veth pair: the sender pays for the receiver's work on a segment",
+            Over::Veth,
+        ),
+        ("linux-tun", "orders of magnitude, not measured", Over::Tun),
+    ])
+}
+
+const POLICIES: &str = "Policies";
+const LOAD: &str = "Load";
+const HOSTS: &str = "Hosts";
+
+const EXAMPLES: &str = "\
+Examples:
+  tinygram naglemark load --answer-writes 2              two writes an answer
+  tinygram naglemark load --connections 4 --depth 32 --request 50 --answer 50 --rtt 200us
+  tinygram naglemark load --loads 10%,50%,90% --ack-policy linux,every-segment --svg charts";

@@ -1,0 +1,142 @@
+//! Values that only `naglemark load` takes.
+
+use tinygram_naglemark::load::{Arrivals, Server, Sizes};
+
+use crate::values::size;
+
+/// How much is asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in super::super::super) enum Load {
+    /// A share of the capacity.
+    Share(f64),
+    /// Requests a second.
+    PerSecond(f64),
+}
+
+/// Parses a load: `50%`, or requests a second such as `20000`.
+pub(super) fn load(typed: &str) -> Result<Load, String> {
+    let refused = || {
+        "accepted: a share of the capacity such as 50%, up to 1000%, or requests a second such as 20000".to_owned()
+    };
+    let (digits, is_share) = match typed.strip_suffix('%') {
+        Some(digits) => (digits, true),
+        None => (typed, false),
+    };
+    let number = plain(digits).ok_or_else(refused)?;
+    match is_share {
+        true if number <= 1000.0 => Ok(Load::Share(number / 100.0)),
+        false if number <= 1e8 => Ok(Load::PerSecond(number)),
+        _ => Err(refused()),
+    }
+}
+
+/// Parses how requests come together.
+pub(super) fn arrivals(typed: &str) -> Result<Arrivals, String> {
+    let burst = |count: &str| count.parse().ok().filter(|of| (1..=10_000).contains(of));
+    match typed.strip_prefix("bursts:") {
+        None if typed == "poisson" => Some(Arrivals::Poisson),
+        None => None,
+        Some(count) => burst(count).map(|of| Arrivals::Bursts { of }),
+    }
+    .ok_or_else(|| "accepted: poisson, or bursts:N with N from 1 to 10000".to_owned())
+}
+
+/// Parses a kind of server.
+pub(super) fn server(typed: &str) -> Result<Server, String> {
+    let threads = |count: &str| count.parse().ok().filter(|count| (1..=64).contains(count));
+    match (typed, typed.strip_prefix("event-loop:")) {
+        ("event-loop", _) => Some(Server::EventLoops(1)),
+        ("threads", _) => Some(Server::ThreadEach),
+        (_, Some(count)) => threads(count).map(Server::EventLoops),
+        _ => None,
+    }
+    .ok_or_else(|| "accepted: event-loop, event-loop:N with N from 1 to 64, or threads".to_owned())
+}
+
+/// Parses a distribution of lengths.
+pub(super) fn sizes(typed: &str) -> Result<Sizes, String> {
+    let octets = |text: &str| size(text).ok().and_then(|octets| octets.try_into().ok());
+    let range = |text: &str| {
+        let (from, to) = text.split_once("..")?;
+        let (from, to): (u32, u32) = (octets(from)?, octets(to)?);
+        (from <= to).then_some((from, to))
+    };
+    let parsed = match typed.split_once(':') {
+        None => octets(typed).map(Sizes::Fixed),
+        Some(("random", text)) => range(text).map(|(from, to)| Sizes::Uniform { from, to }),
+        Some(("exp", text)) => octets(text).map(|mean| Sizes::Exponential { mean }),
+        Some(("pareto", text)) => text.split_once(':').and_then(|(ends, alpha)| {
+            let (from, to) = range(ends)?;
+            let alpha = plain(alpha)?;
+            Some(Sizes::Pareto { from, to, alpha })
+        }),
+        Some(_) => None,
+    };
+    parsed.ok_or_else(|| {
+        "accepted: bytes such as 400, random:100..1000, exp:1000 (the mean), or pareto:100..100000:1.2 (the bounds and \
+         the exponent)"
+            .to_owned()
+    })
+}
+
+/// Parses a number above 0 without sign or exponent.
+fn plain(digits: &str) -> Option<f64> {
+    let sound = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let number: f64 = sound.then(|| digits.parse().ok()).flatten()?;
+    (number > 0.0).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_are_shares_or_rates() {
+        assert_eq!(load("50%"), Ok(Load::Share(0.5)));
+        assert_eq!(load("20000"), Ok(Load::PerSecond(20_000.0)));
+        for typed in ["", "%", "0", "-1%", "1e3", "2000%", "fast", "0%"] {
+            assert!(load(typed).unwrap_err().contains("such as 50%"), "{typed}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_distributions() {
+        assert_eq!(sizes("4K"), Ok(Sizes::Fixed(4096)));
+        let (from, to) = (100, 1000);
+        assert_eq!(sizes("random:100..1000"), Ok(Sizes::Uniform { from, to }));
+        assert_eq!(sizes("exp:400"), Ok(Sizes::Exponential { mean: 400 }));
+        let alpha = 1.2;
+        assert_eq!(
+            sizes("pareto:100..1000:1.2"),
+            Ok(Sizes::Pareto { from, to, alpha })
+        );
+        for typed in [
+            "",
+            "0",
+            "random:5",
+            "random:9..5",
+            "pareto:1..2",
+            "pareto:1..2:0",
+            "x:1",
+        ] {
+            assert!(
+                sizes(typed).unwrap_err().contains("random:100..1000"),
+                "{typed}"
+            );
+        }
+    }
+
+    #[test]
+    fn servers_and_arrivals_have_counts() {
+        assert_eq!(server("event-loop"), Ok(Server::EventLoops(1)));
+        assert_eq!(server("event-loop:4"), Ok(Server::EventLoops(4)));
+        assert_eq!(server("threads"), Ok(Server::ThreadEach));
+        assert_eq!(arrivals("bursts:8"), Ok(Arrivals::Bursts { of: 8 }));
+        for typed in ["", "event-loop:0", "event-loop:65", "threads:2", "forks"] {
+            assert!(server(typed).is_err(), "{typed}");
+        }
+        for typed in ["", "bursts", "bursts:0", "uniform"] {
+            assert!(arrivals(typed).is_err(), "{typed}");
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! What `naglemark load` shows: rows, knees, distances from the envelope, charts.
+
+use serde::Serialize;
+use tinygram_naglemark::load::{
+    Demand, Distance, Estimate, KneeRule, Knees, LoadCell, LoadOutcome, LoadRow, Metric, distance,
+    envelope, is_simple,
+};
+use tinygram_report::units::grouped;
+use tinygram_report::{
+    Align, Axis, Chart, Column, Document, Entry, Ink, Mark, Point, Row, Scale, Series, Table, csv,
+    json,
+};
+
+use super::super::args::load::{Args, Format};
+
+/// The results, ready for any exporter.
+pub(super) struct Shown {
+    pub(super) parameters: Parameters,
+    pub(super) outcome: LoadOutcome,
+    pub(super) knees: Knees,
+    pub(super) rule: KneeRule,
+}
+
+/// Everything that the results depend on, as it was meant.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Parameters {
+    connections: u32,
+    depth: u32,
+    request: String,
+    answer: String,
+    request_writes: u32,
+    answer_writes: u32,
+    arrivals: String,
+    server: String,
+    gather: bool,
+    service_us: f64,
+    digest_us: f64,
+    ends: String,
+    costs: String,
+    rate: Option<u64>,
+    rtt_us: f64,
+    warmup_ms: f64,
+    window_ms: f64,
+    repetitions: u32,
+    knee: u32,
+    seed: u64,
+}
+
+impl Parameters {
+    pub(super) fn of(args: &Args) -> Self {
+        let us = |time: std::time::Duration| time.as_nanos() as f64 / 1e3;
+        Self {
+            connections: args.connections,
+            depth: args.depth,
+            request: format!("{:?}", args.request),
+            answer: format!("{:?}", args.answer),
+            request_writes: args.request_writes,
+            answer_writes: args.answer_writes,
+            arrivals: format!("{:?}", args.arrivals),
+            server: format!("{:?}", args.server),
+            gather: args.gather,
+            service_us: us(args.service),
+            digest_us: us(args.digest),
+            ends: format!("{:?}", args.ends).to_lowercase(),
+            costs: format!("{:?}", args.costs).to_lowercase(),
+            rate: args.rate,
+            rtt_us: us(args.rtt),
+            warmup_ms: us(args.warmup) / 1e3,
+            window_ms: us(args.window) / 1e3,
+            repetitions: args.repetitions,
+            knee: args.knee,
+            seed: args.chance.seed,
+        }
+    }
+}
+
+/// A row as in the document and in the CSV.
+#[derive(Clone, Debug, Serialize)]
+struct Record {
+    backend: String,
+    policy: String,
+    ack_policy: String,
+    /// Requests a second that were planned; absent in a closed loop.
+    load_per_second: Option<f64>,
+    offered_per_second: f64,
+    answers_per_second: f64,
+    answers_per_second_within: f64,
+    mean_ms: f64,
+    mean_ms_within: f64,
+    p50_ms: f64,
+    p50_ms_within: f64,
+    p99_ms: f64,
+    p99_ms_within: f64,
+    segments_per_answer: f64,
+    all_segments_per_answer: f64,
+    client_us_per_answer: f64,
+    server_us_per_answer: f64,
+    client_busy: f64,
+    server_busy: f64,
+    unanswered: u64,
+    keeps_up: bool,
+}
+
+/// A policy's knee and its distances, as in the document.
+#[derive(Clone, Debug, Serialize)]
+struct Summary {
+    policy: String,
+    ack_policy: String,
+    knee_per_second: Option<f64>,
+    distance: Vec<Away>,
+}
+
+/// A distance from the envelope.
+#[derive(Clone, Debug, Serialize)]
+struct Away {
+    metric: &'static str,
+    mean: f64,
+    worst: f64,
+}
+
+#[derive(Serialize)]
+struct Results {
+    capacity_per_second: f64,
+    unloaded_p99_ms: f64,
+    rows: Vec<Record>,
+    policies: Vec<Summary>,
+}
+
+impl Shown {
+    pub(super) fn rendered(&self, format: Format, (ink, width): (Ink, usize)) -> String {
+        let tables = || [self.rows(), self.summary()];
+        match format {
+            Format::Table => tables().map(|table| table.to_text(width, ink)).join("\n"),
+            Format::Markdown => tables().map(|table| table.to_markdown()).join("\n"),
+            Format::Csv => csv(&self.records()),
+            Format::Json => json(&Document {
+                schema: SCHEMA,
+                parameters: &self.parameters,
+                results: Results {
+                    capacity_per_second: self.knees.capacity,
+                    unloaded_p99_ms: self.knees.unloaded_ms,
+                    rows: self.records(),
+                    policies: self.summaries(),
+                },
+            }),
+        }
+    }
+
+    fn records(&self) -> Vec<Record> {
+        let record = |row: &LoadRow| {
+            let score = &row.score;
+            Record {
+                backend: self.outcome.conditions.backend.clone(),
+                policy: row.cell.policy.label().into(),
+                ack_policy: acks(&row.cell),
+                load_per_second: planned(&row.cell.demand),
+                offered_per_second: score.offered_per_second,
+                answers_per_second: score.answered_per_second.value,
+                answers_per_second_within: score.answered_per_second.within,
+                mean_ms: score.mean_ms.value,
+                mean_ms_within: score.mean_ms.within,
+                p50_ms: score.p50_ms.value,
+                p50_ms_within: score.p50_ms.within,
+                p99_ms: score.p99_ms.value,
+                p99_ms_within: score.p99_ms.within,
+                segments_per_answer: score.segments_per_answer,
+                all_segments_per_answer: score.all_segments_per_answer,
+                client_us_per_answer: score.client_us_per_answer,
+                server_us_per_answer: score.server_us_per_answer,
+                client_busy: score.client_busy,
+                server_busy: score.server_busy,
+                unanswered: score.unanswered,
+                keeps_up: !score.falls_behind(),
+            }
+        };
+        self.outcome.rows.iter().map(record).collect()
+    }
+
+    /// Returns each policy with each ACK policy, with its knee and its distances.
+    fn summaries(&self) -> Vec<Summary> {
+        let summary = |(cell, knee): &(LoadCell, Option<f64>)| Summary {
+            policy: cell.policy.label().into(),
+            ack_policy: acks(cell),
+            knee_per_second: *knee,
+            distance: Metric::ALL
+                .into_iter()
+                .filter_map(|metric| {
+                    let Distance { mean, worst, .. } = self.distance(cell, metric)?;
+                    Some(Away {
+                        metric: metric.name(),
+                        mean,
+                        worst,
+                    })
+                })
+                .collect(),
+        };
+        self.knees.knees.iter().map(summary).collect()
+    }
+
+    fn distance(&self, cell: &LoadCell, metric: Metric) -> Option<Distance> {
+        let rows = &self.outcome.rows;
+        let same_acks = |other: &LoadCell| acks(other) == acks(cell);
+        let least = envelope(rows, metric, |it| same_acks(it) && is_simple(&it.policy));
+        distance(rows, &least, metric, |it| {
+            same_acks(it) && it.policy.label() == cell.policy.label()
+        })
+    }
+
+    fn rows(&self) -> Table {
+        let row = |row: &LoadRow| -> Row {
+            let score = &row.score;
+            let load = planned(&row.cell.demand);
+            let mut offered = load.map_or_else(|| "closed".into(), |it| grouped(it as u64));
+            if score.falls_behind() && load.is_some() {
+                offered.push('!');
+            }
+            [
+                row.cell.policy.label().into(),
+                acks(&row.cell),
+                offered,
+                grouped(score.answered_per_second.value as u64),
+                ms(score.mean_ms),
+                ms(score.p50_ms),
+                ms(score.p99_ms),
+                within(score.p99_ms),
+                format!("{:.2}", score.segments_per_answer),
+                format!("{:.2}", score.all_segments_per_answer),
+                format!("{:.1}", score.client_us_per_answer),
+                format!("{:.1}", score.server_us_per_answer),
+                format!("{:.0}%", score.server_busy * 100.0),
+            ]
+            .map(Entry::new)
+            .into()
+        };
+        let column = |group: &str, head: &str, align| Column {
+            group: group.into(),
+            head: head.into(),
+            align,
+        };
+        let number = |group: &str, head: &str| column(group, head, Align::Right);
+        Table {
+            title: format!(
+                "Policies under load ({})",
+                self.outcome.conditions.backend
+            ),
+            columns: vec![
+                column("", "Policy", Align::Left),
+                column("", "ACKs", Align::Left),
+                number("a second", "asked"),
+                number("a second", "answered"),
+                number("ms", "mean"),
+                number("ms", "p50"),
+                number("ms", "p99"),
+                number("ms", "+-"),
+                number("segments", "server"),
+                number("segments", "all"),
+                number("us", "client"),
+                number("us", "server"),
+                number("", "busy"),
+            ],
+            rows: self.outcome.rows.iter().map(row).collect(),
+            notes: vec![
+                "ms: from when a request was due to its answer's last byte; +-: half of the p99's 95 % interval. \
+                 segments: the server's with data, and all of both ends, an answer. us: processor time an answer. busy: \
+                 the server's processor. !: the hosts fall behind, so latencies depend on how long was measured."
+                    .into(),
+            ],
+        }
+    }
+
+    fn summary(&self) -> Table {
+        let row = |summary: Summary| -> Row {
+            let mut row = vec![
+                summary.policy,
+                summary.ack_policy,
+                summary
+                    .knee_per_second
+                    .map_or_else(|| "none".into(), |it| grouped(it as u64)),
+            ];
+            for metric in Metric::ALL {
+                let away = summary
+                    .distance
+                    .iter()
+                    .find(|it| it.metric == metric.name());
+                row.push(away.map_or_else(|| "-".into(), |it| times(it.mean)));
+                row.push(away.map_or_else(|| "-".into(), |it| times(it.worst)));
+            }
+            row.into_iter().map(Entry::new).collect()
+        };
+        let column = |group: &str, head: &str, align| Column {
+            group: group.into(),
+            head: head.into(),
+            align,
+        };
+        let mut columns = vec![
+            column("", "Policy", Align::Left),
+            column("", "ACKs", Align::Left),
+            column("", "knee", Align::Right),
+        ];
+        for metric in Metric::ALL {
+            columns.push(column(metric.name(), "distance", Align::Right));
+            columns.push(column(metric.name(), "worst", Align::Right));
+        }
+        Table {
+            title: "Knees, and distances from the lower envelope of what holds by a fixed rule".into(),
+            columns,
+            rows: self.summaries().into_iter().map(row).collect(),
+            notes: vec![
+                format!(
+                    "Capacity: {} answers a second. knee: the highest load with a p99 of at most {} times {:.3} ms, the \
+                     unloaded server's.",
+                    grouped(self.knees.capacity as u64),
+                    self.rule.times,
+                    self.knees.unloaded_ms
+                ),
+                "distance: the geometric mean over the loads of the policy's latency over the envelope's; worst: the \
+                 largest of these ratios. Loads with which nothing on the envelope keeps up are left out."
+                    .into(),
+            ],
+        }
+    }
+
+    /// Returns a chart for each ACK policy and latency, with its file's name.
+    pub(super) fn charts(&self) -> Vec<(String, Chart)> {
+        let mut charts = Vec::new();
+        for (cell, _) in &self.knees.knees {
+            let acks = acks(cell);
+            for metric in Metric::ALL {
+                let name = format!("load-{acks}-{}.svg", metric.name());
+                if !charts.iter().any(|(known, _)| *known == name) {
+                    charts.push((name, self.chart(&acks, metric)));
+                }
+            }
+        }
+        charts
+    }
+
+    fn chart(&self, of: &str, metric: Metric) -> Chart {
+        let rows = &self.outcome.rows;
+        let points = |policy: &str| {
+            let own = rows
+                .iter()
+                .filter(|row| acks(&row.cell) == of && row.cell.policy.label() == policy);
+            let point = |row: &LoadRow| {
+                let load = planned(&row.cell.demand)?;
+                Some(Point::at(load, metric.of(&row.score).value))
+            };
+            own.filter_map(point).collect()
+        };
+        let policies = self.knees.knees.iter();
+        let policies = policies.filter(|(cell, _)| acks(cell) == of);
+        let mut series: Vec<Series> = policies
+            .map(|(cell, _)| {
+                let label = cell.policy.label();
+                Series::new(label, Mark::Line, points(label))
+            })
+            .collect();
+        let least = envelope(rows, metric, |it| acks(it) == of && is_simple(&it.policy));
+        let place = |it: &tinygram_naglemark::load::Least<'_>| {
+            Some(Point::at(planned(&it.row.cell.demand)?, it.ms))
+        };
+        series.push(Series::new(
+            "envelope",
+            Mark::Rings,
+            least.iter().filter_map(place).collect(),
+        ));
+        Chart {
+            title: format!("Latency against load: {}, ACKs: {of}", metric.name()),
+            subtitle: format!(
+                "{} connections, {} under way on each; {} write(s) an answer; rings: the least of nagle, minshall, off",
+                self.parameters.connections, self.parameters.depth, self.parameters.answer_writes
+            ),
+            x: Axis::new("requests", "1/s"),
+            y: Axis {
+                scale: Scale::Decades,
+                ..Axis::new(metric.name(), "ms")
+            },
+            series,
+            ..Chart::default()
+        }
+    }
+}
+
+/// Returns the name of a cell's ACK policy.
+fn acks(cell: &LoadCell) -> String {
+    cell.ack_policy
+        .as_ref()
+        .map_or_else(|| "own".into(), ToString::to_string)
+}
+
+/// Returns the requests a second of an open loop.
+fn planned(demand: &Demand) -> Option<f64> {
+    match demand {
+        Demand::Open(rate) => Some(rate.at(tinygram_naglemark::Duration::ZERO)),
+        Demand::Closed => None,
+    }
+}
+
+fn ms(estimate: Estimate) -> String {
+    match estimate.value {
+        value if value < 10.0 => format!("{value:.3}"),
+        value => format!("{value:.1}"),
+    }
+}
+
+/// Returns half of an interval, as a share of the value.
+fn within(estimate: Estimate) -> String {
+    match estimate.within.is_finite() && estimate.value > 0.0 {
+        true => format!("{:.0}%", 100.0 * estimate.within / estimate.value),
+        false => "-".into(),
+    }
+}
+
+/// Returns a ratio.
+fn times(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio < 10.0 => format!("{ratio:.2}"),
+        ratio => format!("{ratio:.0}"),
+    }
+}
+
+/// The name and version of the JSON document.
+const SCHEMA: &str = "tinygram.naglemark-load/1";
