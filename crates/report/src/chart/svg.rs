@@ -362,13 +362,16 @@ const INK: RGBColor = RGBColor(28, 32, 40);
 const SOFT: RGBColor = RGBColor(96, 104, 118);
 const GRID: RGBColor = RGBColor(228, 231, 236);
 /// Blue and orange of equal weight come first: every common kind of colour vision can distinguish
-/// them. The marks differ, too.
-const SERIES: [RGBColor; 5] = [
+/// them. The marks differ, too; or a legend names lines from the top.
+const SERIES: [RGBColor; 8] = [
     RGBColor(33, 102, 172),
     RGBColor(196, 78, 10),
     INK,
     RGBColor(107, 63, 160),
     RGBColor(13, 117, 102),
+    RGBColor(190, 30, 110),
+    RGBColor(122, 122, 0),
+    RGBColor(110, 120, 135),
 ];
 /// Half of a mark's height in its row; a row has the height 1.
 const ROW_HALF: f64 = 0.3;
