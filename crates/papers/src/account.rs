@@ -52,7 +52,7 @@ impl Account {
         let printed: Vec<&Row> = once
             .clone()
             .flat_map(|(_, outcome)| &outcome.rows)
-            .filter(|row| row.source() == Some(Source::Printed))
+            .filter(|row| row.source() == Some(Source::Printed) && row.class != Class::MeasuredHere)
             .collect();
         let count =
             |wanted: &dyn Fn(&Row) -> bool| printed.iter().filter(|row| wanted(row)).count();
@@ -154,6 +154,7 @@ mod tests {
                 printed(Class::Predicted, 9.6),
                 printed(Class::Predicted, 12.0),
                 printed(Class::KnownMismatch("why"), 20.0),
+                printed(Class::MeasuredHere, 20.0),
                 derived,
             ],
             parameters: vec![

@@ -123,6 +123,9 @@ pub enum Class {
     /// It is not reproduced; why. If it agrees after all, the row matches, and a test reports that
     /// the list is outdated.
     KnownMismatch(&'static str),
+    /// It was measured on the running kernel today, on other hosts than the paper's. It is shown beside the paper's
+    /// value and held to nothing.
+    MeasuredHere,
     /// The paper has no such value.
     NotPublished,
 }
@@ -138,6 +141,8 @@ pub enum Status {
     KnownMismatch,
     /// Outside the tolerance.
     Miss,
+    /// Measured on the running kernel, and held to nothing.
+    MeasuredHere,
     /// Without a value to compare with.
     NotPublished,
 }
@@ -217,11 +222,15 @@ impl Row {
     /// Returns the row's result.
     #[must_use]
     pub fn status(&self) -> Status {
+        if self.class == Class::MeasuredHere {
+            return Status::MeasuredHere;
+        }
         let Some(standard) = &self.standard else {
             return Status::NotPublished;
         };
         let agrees = self.tolerance.allows(&standard.value, &self.reproduced);
         match self.class {
+            Class::MeasuredHere => Status::MeasuredHere,
             Class::NotPublished => Status::NotPublished,
             Class::Rules if agrees => Status::Match,
             Class::KnownMismatch(_) if agrees => Status::Match,
@@ -324,6 +333,14 @@ mod tests {
             row(None, 1.0, exact, Class::NotPublished),
             Status::NotPublished
         );
+    }
+
+    #[test]
+    fn what_is_measured_here_agrees_with_nothing_and_misses_nothing() {
+        for ours in [0.33, 1.0] {
+            let status = row(Some(0.33), ours, Tolerance::Exact, Class::MeasuredHere);
+            assert_eq!(status, Status::MeasuredHere);
+        }
     }
 
     #[test]

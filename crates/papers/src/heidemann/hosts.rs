@@ -19,15 +19,15 @@ pub(super) const WINDOW: u64 = 16_384;
 /// Ethernet's MSS (section 2.2), in octets.
 pub(super) const MSS: u16 = 1460;
 /// "Apache writes data at the application-layer in 4KB chunks" (section 2.3), in octets.
-const APACHE_BUFFER: u64 = 4096;
+pub const APACHE_BUFFER: u64 = 4096;
 /// The headers, in octets: 226 in Figure 2, and in Figure 4, where 4109 octets were sent for a
 /// document of 3883.
-pub(super) const HEADERS: u64 = 226;
+pub const HEADERS: u64 = 226;
 /// The documents of section 2.1, in octets.
-pub(super) const BODIES: [u64; 3] = [6651, 3883, 1866];
+pub const BODIES: [u64; 3] = [6651, 3883, 1866];
 /// The sizes of the requests, in octets: 52 in Figures 2 and 4, and 58 for the next one in Figure
 /// 4.
-const REQUESTS: [u64; 3] = [52, 58, 58];
+pub const REQUESTS: [u64; 3] = [52, 58, 58];
 
 /// The times that the programs take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,6 +12,7 @@ mod transaction;
 
 use crate::Experiment;
 use crate::experiment::Paper;
+pub use hosts::{APACHE_BUFFER, BODIES, HEADERS, REQUESTS};
 
 /// Its experiments.
 pub const EXPERIMENTS: &[Experiment] = &[

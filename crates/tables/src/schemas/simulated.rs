@@ -149,12 +149,12 @@ pub static REPRODUCE: Table = Table {
         always(
             "class",
             Text,
-            "`rules`, `fitted`, `predicted`, `known-mismatch` or `not-published`",
+            "`rules`, `fitted`, `predicted`, `known-mismatch`, `measured-here` or `not-published`",
         ),
         always(
             "status",
             Text,
-            "`match`, `fitted`, `known-mismatch`, `miss` or `not-published`",
+            "`match`, `fitted`, `known-mismatch`, `miss`, `measured-here` or `not-published`",
         ),
         perhaps(
             "why",

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::Error;
 use tinygram_papers::{Experiment, experiments};
 
+use super::here;
 use crate::flags::{Chance, OUTPUT, Output, Processors, RUN};
 use crate::values::{Names, count};
 
@@ -13,7 +14,7 @@ use crate::values::{Names, count};
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Args {
     /// Experiments, or the beginning of several ids, such as `mogul` or `mogul-table`
-    /// [default: all; --list has the ids]
+    /// [default: all but `here`; --list has the ids]
     #[arg(value_name = "ID", value_parser = Ids::new(), hide_possible_values = true)]
     pub(crate) id: Vec<Chosen>,
 
@@ -78,7 +79,7 @@ struct Ids(Names<&'static Experiment>);
 
 impl Ids {
     fn new() -> Self {
-        let named = experiments()
+        let named = all()
             .into_iter()
             .map(|experiment| (experiment.id, experiment.title, experiment));
         Self(Names::new(named))
@@ -94,7 +95,7 @@ impl TypedValueParser for Ids {
         arg: Option<&clap::Arg>,
         typed: &std::ffi::OsStr,
     ) -> Result<Chosen, Error> {
-        let meant = meant(&typed.to_string_lossy().to_lowercase(), &experiments());
+        let meant = meant(&typed.to_string_lossy().to_lowercase(), &all());
         if !meant.is_empty() {
             return Ok(meant);
         }
@@ -106,6 +107,11 @@ impl TypedValueParser for Ids {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         self.0.possible_values()
     }
+}
+
+/// Returns every experiment, those that are measured on this kernel last.
+fn all() -> Vec<&'static Experiment> {
+    experiments().into_iter().chain(here::EXPERIMENTS).collect()
 }
 
 /// Returns the experiment with this id, or all whose ids begin with it. `mogul-figure-1` is not a
@@ -130,6 +136,7 @@ Examples:
   tinygram reproduce                        Everything, a line for each experiment
   tinygram reproduce mogul-table-5          One table, ours beside the paper's
   tinygram reproduce moldeklev heidemann    Two papers
+  tinygram reproduce here                   On this kernel, under the papers' policies; takes root
   tinygram reproduce --html page.html --format json --output results.json
 
 Exit code 1: done, and something that should match the paper does not.";

@@ -27,11 +27,12 @@ pub(crate) struct Tally {
     pub(crate) fitted: usize,
     pub(crate) known: usize,
     pub(crate) misses: usize,
+    pub(crate) here: usize,
     pub(crate) unpublished: usize,
 }
 
 /// Runs every experiment of the plan, with one step of `progress` for each. The results are in the
-/// plan's order, whatever thread ran which.
+/// plan's order, whatever thread ran which. What is measured on this kernel runs alone, behind all simulations.
 pub(crate) fn reproduce(plan: &Plan, pool: &ThreadPool, progress: &Progress) -> Vec<Reproduced> {
     let run = |experiment: &&'static Experiment| {
         let outcome = (experiment.run)(&plan.effort);
@@ -41,8 +42,10 @@ pub(crate) fn reproduce(plan: &Plan, pool: &ThreadPool, progress: &Progress) -> 
             outcome,
         }
     };
-    let alone = plan.experiments.par_iter().with_max_len(1);
-    pool.install(|| alone.map(run).collect())
+    let alone = plan.simulated.par_iter().with_max_len(1);
+    let mut reproduced: Vec<_> = pool.install(|| alone.map(run).collect());
+    reproduced.extend(plan.here.iter().map(run));
+    reproduced
 }
 
 /// Prints how long the plan will take, if that is long. Its measurements are nearly all of the
@@ -50,7 +53,7 @@ pub(crate) fn reproduce(plan: &Plan, pool: &ThreadPool, progress: &Progress) -> 
 pub(crate) fn tell_how_long(plan: &Plan, pool: &ThreadPool) -> Result<(), Failure> {
     let chosen = |table: &u8| {
         let id = format!("mogul-table-{table}");
-        plan.experiments.iter().any(|it| it.id == id)
+        plan.simulated.iter().any(|it| it.id == id)
     };
     let hosts: Vec<_> = (4..=7)
         .filter(chosen)
@@ -80,6 +83,7 @@ impl Tally {
                 Status::Fitted => &mut tally.fitted,
                 Status::KnownMismatch => &mut tally.known,
                 Status::Miss => &mut tally.misses,
+                Status::MeasuredHere => &mut tally.here,
                 Status::NotPublished => &mut tally.unpublished,
             } += 1;
         }
@@ -104,12 +108,13 @@ impl Tally {
     }
 
     /// Returns each count with its status, always in the same order.
-    pub(crate) fn counted(self) -> [(Status, usize); 5] {
+    pub(crate) fn counted(self) -> [(Status, usize); 6] {
         [
             (Status::Match, self.matches),
             (Status::Fitted, self.fitted),
             (Status::KnownMismatch, self.known),
             (Status::Miss, self.misses),
+            (Status::MeasuredHere, self.here),
             (Status::NotPublished, self.unpublished),
         ]
     }

@@ -3,6 +3,7 @@
 
 mod args;
 mod bench;
+mod here;
 mod outputs;
 mod plan;
 mod show;
@@ -41,6 +42,6 @@ pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
 fn reproduced(args: &Args, plan: &Plan) -> Result<Vec<bench::Reproduced>, Failure> {
     let pool = args.processors.pool()?;
     bench::tell_how_long(plan, &pool)?;
-    let progress = terminal::Progress::over(plan.experiments.len() as u64, "reproducing");
+    let progress = terminal::Progress::over(plan.experiments().count() as u64, "reproducing");
     Ok(bench::reproduce(plan, &pool, &progress))
 }

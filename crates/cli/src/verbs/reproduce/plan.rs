@@ -6,13 +6,16 @@ use tinygram_papers::experiment::Effort;
 use tinygram_papers::{Experiment, experiments};
 
 use super::args::Args;
+use super::here;
 use crate::exit::Failure;
 use crate::shown;
 
 /// What to reproduce.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    pub(crate) experiments: Vec<&'static Experiment>,
+    pub(crate) simulated: Vec<&'static Experiment>,
+    /// What is measured on this kernel. It is not part of all: it takes root, and no two runs are alike.
+    pub(crate) here: Vec<&'static Experiment>,
     pub(crate) effort: Effort,
     /// Whether to show tables besides a line for each experiment.
     pub(crate) shows_tables: bool,
@@ -28,10 +31,11 @@ pub(crate) struct Parameters {
 
 impl Plan {
     pub(crate) fn from(args: &Args) -> Result<Self, Failure> {
-        let is_chosen = |experiment: &&Experiment| {
+        let is_named = |experiment: &&Experiment| {
             let mut chosen = args.id.iter().flatten();
-            args.id.is_empty() || chosen.any(|it| it.id == experiment.id)
+            chosen.any(|it| it.id == experiment.id)
         };
+        let by_default = args.id.is_empty();
         if args.list && (args.html.is_some() || args.traces.is_some()) {
             let line = "--list measures nothing; --html and --traces show what was measured";
             return Err(Failure::Input(line.into()));
@@ -41,7 +45,14 @@ impl Plan {
             return Err(Failure::Input(line.into()));
         }
         Ok(Self {
-            experiments: experiments().into_iter().filter(is_chosen).collect(),
+            simulated: experiments()
+                .into_iter()
+                .filter(|it| by_default || is_named(it))
+                .collect(),
+            here: here::EXPERIMENTS
+                .iter()
+                .filter(|it| by_default && args.list || is_named(it))
+                .collect(),
             effort: Effort {
                 seed: args.chance.seed,
                 repetitions: args.repetitions,
@@ -50,9 +61,14 @@ impl Plan {
         })
     }
 
+    /// Returns all experiments, in the order of the results.
+    pub(crate) fn experiments(&self) -> impl Iterator<Item = &'static Experiment> {
+        self.simulated.iter().chain(&self.here).copied()
+    }
+
     pub(crate) fn parameters(&self) -> Parameters {
         Parameters {
-            experiments: self.experiments.iter().map(|it| it.id).collect(),
+            experiments: self.experiments().map(|it| it.id).collect(),
             seed: self.effort.seed,
             repetitions: self.effort.repetitions,
         }

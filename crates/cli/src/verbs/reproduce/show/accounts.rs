@@ -1,6 +1,6 @@
 //! How many free values explain how many published ones, paper by paper.
 
-use tinygram_papers::experiment::Paper;
+use tinygram_papers::experiment::{Class, Paper};
 use tinygram_papers::{Account, Distance};
 use tinygram_report::{Align, Column, Entry, Table};
 
@@ -17,15 +17,22 @@ pub(super) const IS: &str = "A free value was chosen so that the reproduction gi
      fitted to other values: only this column tests the fit, and the last column shows how near \
      its values come. Values that are *off* do not agree.";
 
-/// Returns a line for each paper of which something was measured.
+/// Returns a line for each paper of which something is held to it.
 pub(super) fn table(reproduced: &[Reproduced]) -> Table {
     let column = |group: &str, head: &str, align| Column {
         group: group.into(),
         head: head.into(),
         align,
     };
+    let is_held = |it: &&Reproduced| {
+        it.outcome
+            .rows
+            .iter()
+            .any(|row| row.class != Class::MeasuredHere)
+    };
     let outcomes: Vec<_> = reproduced
         .iter()
+        .filter(is_held)
         .map(|it| (it.experiment, &it.outcome))
         .collect();
     let accounts = Paper::ALL

@@ -32,7 +32,7 @@ pub(super) fn list(plan: &Plan) -> String {
         schema: "tinygram.reproduce.list/1",
         parameters: BTreeMap::<&str, Json>::new(),
         results: Results {
-            experiments: plan.experiments.iter().map(|it| named(it)).collect(),
+            experiments: plan.experiments().map(named).collect(),
         },
     })
 }
@@ -70,6 +70,9 @@ struct Counts {
     fitted: usize,
     known_mismatch: usize,
     miss: usize,
+    /// Left out where nothing was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured_here: Option<usize>,
     not_published: usize,
 }
 
@@ -143,6 +146,7 @@ fn measured(it: &Reproduced) -> Measured {
             fitted: tally.fitted,
             known_mismatch: tally.known,
             miss: tally.misses,
+            measured_here: (tally.here > 0).then_some(tally.here),
             not_published: tally.unpublished,
         },
         rows: it.outcome.rows.iter().map(row).collect(),

@@ -37,7 +37,7 @@ pub(super) fn results(
 
 /// Returns the list of experiments.
 pub(super) fn list(plan: &Plan, format: Format, (ink, width): (Ink, usize)) -> String {
-    let row = |it: &&tinygram_papers::Experiment| {
+    let row = |it: &tinygram_papers::Experiment| {
         let place = format!("{}, {}", words::authors(it.paper), it.source);
         [it.id.into(), it.title.into(), place]
             .map(|text: String| Entry::new(text))
@@ -45,7 +45,7 @@ pub(super) fn list(plan: &Plan, format: Format, (ink, width): (Ink, usize)) -> S
     };
     let table = Table {
         columns: columns(["Id", "What it reproduces", "Where it stands"]),
-        rows: plan.experiments.iter().map(row).collect(),
+        rows: plan.experiments().map(row).collect(),
         ..Table::default()
     };
     match format {

@@ -135,6 +135,7 @@ fn badges(tally: Tally) -> Vec<Badge> {
         .map(|(status, count)| Badge {
             text: match status {
                 Status::NotPublished => format!("{count} unpublished"),
+                Status::MeasuredHere => format!("{count} here"),
                 status => format!("{} {count}", words::sign(status)),
             },
             meaning: format!("{count} {}", words::status(status)),

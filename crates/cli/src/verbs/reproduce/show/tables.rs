@@ -188,7 +188,7 @@ fn allowed(row: &Row) -> String {
     };
     match (source, row.tolerance) {
         (Source::Printed, tolerance) => words::tolerance(tolerance),
-        (Source::Derived, Tolerance::Exact) => format!("wanted {value}"),
+        (Source::Derived, Tolerance::Exact | Tolerance::Unbounded) => format!("wanted {value}"),
         (Source::Derived, range @ Tolerance::Between(..)) => {
             format!("wanted {}", words::tolerance(range))
         }

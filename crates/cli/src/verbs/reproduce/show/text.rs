@@ -17,8 +17,11 @@ pub(super) fn results(plan: &Plan, reproduced: &[Reproduced], canvas: (Ink, usiz
             text += "\n";
         }
     }
-    text += &accounts::table(reproduced).to_text(canvas.1, canvas.0);
-    text += "\n";
+    let accounts = accounts::table(reproduced);
+    if !accounts.rows.is_empty() {
+        text += &accounts.to_text(canvas.1, canvas.0);
+        text += "\n";
+    }
     text += &summary(plan, reproduced).to_text(canvas.1, canvas.0);
     text
 }
@@ -101,6 +104,14 @@ pub(super) fn counts(reproduced: &[Reproduced]) -> Table {
     columns
         .extend(statuses.map(|(status, _)| column(PRINTED, words::status(status), Align::Right)));
     columns.push(column("", "derived values", Align::Right));
+    let shows_here = Tally::of_all(reproduced).here > 0;
+    if shows_here {
+        columns.push(column(
+            "",
+            words::status(Status::MeasuredHere),
+            Align::Right,
+        ));
+    }
     columns.push(column("", "Subject", Align::Left));
     let mut rows: Vec<_> = reproduced
         .iter()
@@ -112,14 +123,19 @@ pub(super) fn counts(reproduced: &[Reproduced]) -> Table {
                 ),
                 None => it.experiment.title.to_owned(),
             };
-            counted(it.experiment.id, &it.outcome.rows, &what)
+            counted(it.experiment.id, &it.outcome.rows, &what, shows_here)
         })
         .collect();
     if reproduced.len() > 1 {
         let once = reproduced
             .iter()
             .filter(|it| it.experiment.repeats().is_none());
-        rows.push(counted("all", once.flat_map(|it| &it.outcome.rows), ""));
+        rows.push(counted(
+            "all",
+            once.flat_map(|it| &it.outcome.rows),
+            "",
+            shows_here,
+        ));
     }
     Table {
         columns,
@@ -132,7 +148,7 @@ const PRINTED: &str = "printed by the paper";
 
 /// Returns the statuses that a printed value can have, with their counts.
 fn printed(tally: Tally) -> [(Status, usize); 4] {
-    let [matches, fitted, known, misses, _] = tally.counted();
+    let [matches, fitted, known, misses, ..] = tally.counted();
     [matches, fitted, known, misses]
 }
 
@@ -144,7 +160,12 @@ fn verdicts(plan: &Plan, reproduced: &[Reproduced]) -> Vec<String> {
     notes
 }
 
-fn counted<'a>(id: &str, rows: impl IntoIterator<Item = &'a Row>, what: &str) -> Vec<Entry> {
+fn counted<'a>(
+    id: &str,
+    rows: impl IntoIterator<Item = &'a Row>,
+    what: &str,
+    shows_here: bool,
+) -> Vec<Entry> {
     let rows: Vec<&Row> = rows.into_iter().collect();
     let mut row = vec![Entry::new(id)];
     let tally = Tally::printed(rows.iter().copied());
@@ -156,6 +177,7 @@ fn counted<'a>(id: &str, rows: impl IntoIterator<Item = &'a Row>, what: &str) ->
         weight: f64::from(status == Status::Miss && count > 0),
         ..Entry::default()
     }));
+    let here = Tally::of(rows.iter().copied()).here;
     let follows = rows
         .into_iter()
         .filter(|row| matches!(row.source(), Some(Source::Derived | Source::Bound)));
@@ -163,6 +185,9 @@ fn counted<'a>(id: &str, rows: impl IntoIterator<Item = &'a Row>, what: &str) ->
         (_, 0) => "-".into(),
         (agreeing, all) => format!("{agreeing} of {all}"),
     }));
+    if shows_here {
+        row.push(Entry::new(here.to_string()));
+    }
     row.push(Entry::new(what));
     row
 }

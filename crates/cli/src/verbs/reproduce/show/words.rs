@@ -16,6 +16,7 @@ pub(super) const fn status(status: Status) -> &'static str {
         Status::Fitted => "fitted",
         Status::KnownMismatch => "known mismatch",
         Status::Miss => "miss",
+        Status::MeasuredHere => "measured here",
         Status::NotPublished => "not published",
     }
 }
@@ -27,6 +28,7 @@ pub(super) const fn status_name(status: Status) -> &'static str {
         Status::Fitted => "fitted",
         Status::KnownMismatch => "known-mismatch",
         Status::Miss => "miss",
+        Status::MeasuredHere => "measured-here",
         Status::NotPublished => "not-published",
     }
 }
@@ -38,6 +40,7 @@ pub(super) const fn class_name(class: Class) -> &'static str {
         Class::Fitted => "fitted",
         Class::Predicted => "predicted",
         Class::KnownMismatch(_) => "known-mismatch",
+        Class::MeasuredHere => "measured-here",
         Class::NotPublished => "not-published",
     }
 }
@@ -49,7 +52,7 @@ pub(super) const fn sign(status: Status) -> &'static str {
         Status::Fitted => "≈",
         Status::KnownMismatch => "≠",
         Status::Miss => "✗",
-        Status::NotPublished => "",
+        Status::MeasuredHere | Status::NotPublished => "",
     }
 }
 
@@ -72,7 +75,7 @@ pub(super) const fn tone(status: Status) -> Tone {
         Status::Fitted => Tone::Fair,
         Status::KnownMismatch => Tone::Odd,
         Status::Miss => Tone::Bad,
-        Status::NotPublished => Tone::Plain,
+        Status::MeasuredHere | Status::NotPublished => Tone::Plain,
     }
 }
 
@@ -184,6 +187,10 @@ pub(super) fn disagreements(reproduced: &[Reproduced]) -> Vec<Disagreement<'_>> 
 /// Returns in a sentence whether everything agrees that should.
 pub(super) fn verdict(plan: &Plan, reproduced: &[Reproduced]) -> String {
     let tally = Tally::of_all(reproduced);
+    if tally.here > 0 && tally.agreeing().1 == 0 {
+        let rows = counted(tally.here, "row");
+        return format!("{rows} of this kernel, measured today; they are held to nothing.");
+    }
     let mut line = if tally.misses == 0 {
         "All values that should match the papers do".to_owned()
     } else {

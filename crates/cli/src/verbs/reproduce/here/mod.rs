@@ -1,0 +1,144 @@
+//! The papers' own experiments on this kernel's sockets, under their policies as BPF: measured here, today.
+//!
+//! The hosts, the clocks and the links are not the papers', so that their numbers stand beside ours and hold nothing to
+//! them. What does not depend on hosts can be compared: who stalls, and how many packets leave.
+
+mod davids;
+mod doupnik;
+mod heidemann;
+mod moldeklev;
+
+use std::time::Duration;
+
+use tinygram_kernel::Policy;
+use tinygram_link::emulator::Rules;
+use tinygram_naglemark_live::{Heard, Path, Talk};
+use tinygram_papers::experiment::{Class, Layout, Origin, Outcome, Paper, Parameter, Row};
+use tinygram_papers::value::{Tolerance, Value};
+use tinygram_papers::{Experiment, Standard};
+
+/// All of them.
+pub(crate) const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        id: "here-moldeklev",
+        paper: Paper::Moldeklev,
+        title: "on this kernel: which pairs of buffers deadlock, with Nagle's algorithm and without",
+        source: "Tables 1 and 2, sections 3 and 4.1",
+        run: moldeklev::run,
+    },
+    Experiment {
+        id: "here-heidemann",
+        paper: Paper::Heidemann,
+        title: "on this kernel: the page of Table 1, with each fix, and its stalls",
+        source: "Table 1, sections 2.1 to 2.3",
+        run: heidemann::run,
+    },
+    Experiment {
+        id: "here-doupnik",
+        paper: Paper::Doupnik,
+        title: "on this kernel: web pages per second under the forms of the rules, and sizes that stall",
+        source: "Table 1, section 3.0",
+        run: doupnik::run,
+    },
+    Experiment {
+        id: "here-davids",
+        paper: Paper::Davids,
+        title: "on this kernel: packets and delay of 50 writes of 10 octets",
+        source: "Figures 1 to 7",
+        run: davids::run,
+    },
+];
+
+/// A gap that counts as a stall. No program of these takes as long for anything, and Linux delays no acknowledgment for
+/// less than 40 ms.
+const SILENCE: Duration = Duration::from_millis(25);
+/// Around a packet's octets on Ethernet: preamble, header, trailer and gap. The link counts IP packets.
+const ETHERNET_MTU: u16 = 1500;
+
+/// Where an experiment is measured.
+struct Here {
+    path: Result<Path, String>,
+    rows: Vec<Row>,
+}
+
+impl Here {
+    /// Makes a link with this rate in bits per second, and this delay one way.
+    fn over(rate: Option<u64>, delay: Duration, mtu: u16, seed: u64) -> Self {
+        let rules = Rules {
+            rate,
+            delay,
+            ..Rules::NONE
+        };
+        Self {
+            path: Path::open(rules, mtu, seed),
+            rows: Vec::new(),
+        }
+    }
+
+    fn talk(&self, talk: &Talk) -> Result<Vec<Heard>, String> {
+        self.path.as_ref().map_err(Clone::clone)?.talk(talk)
+    }
+
+    /// Adds a row; what could not be measured says why.
+    fn row(
+        &mut self,
+        cell: Vec<(&'static str, Value)>,
+        standard: Option<Standard>,
+        measured: Result<Value, String>,
+    ) {
+        let reproduced = measured.unwrap_or_else(|why| Value::Text(format!("not measured: {why}")));
+        self.rows.push(Row {
+            cell,
+            standard,
+            reproduced,
+            tolerance: Tolerance::Unbounded,
+            class: Class::MeasuredHere,
+        });
+    }
+
+    /// Adds a row for what this kernel cannot be made to do.
+    fn cannot(&mut self, cell: Vec<(&'static str, Value)>, standard: Option<Standard>, why: &str) {
+        self.row(
+            cell,
+            standard,
+            Ok(Value::Text(format!("cannot be had: {why}"))),
+        );
+    }
+
+    fn outcome(self, parameters: Vec<Parameter>, notes: Vec<String>) -> Outcome {
+        Outcome {
+            rules: vec![
+                "The policy is the engine's rule as BPF on this kernel's own sockets, over two network namespaces and an emulated \
+                 link. Congestion window, receiver and clocks are Linux's.",
+            ],
+            parameters,
+            rows: self.rows,
+            layout: Layout::List,
+            notes,
+            ..Outcome::default()
+        }
+    }
+}
+
+/// Returns the policy with this name as BPF.
+fn in_kernel(name: &str) -> &'static Policy {
+    Policy::named(name).expect("a policy that there is as BPF")
+}
+
+fn text(text: impl Into<String>) -> Value {
+    Value::Text(text.into())
+}
+
+/// Returns a parameter that is ours and not the paper's.
+fn ours(name: &'static str, value: impl Into<String>, why: &'static str) -> Parameter {
+    Parameter {
+        name,
+        value: value.into(),
+        origin: Origin::Assumed(why),
+    }
+}
+
+/// Returns the mean of some times in ms.
+fn mean_ms(times: &[Duration]) -> f64 {
+    times.iter().map(Duration::as_secs_f64).sum::<f64>() * 1000.0 / times.len() as f64
+}
