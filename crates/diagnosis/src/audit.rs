@@ -14,8 +14,17 @@ pub(crate) struct CheckRow {
     check: &'static str,
     passed: bool,
     /// The measure and its bound, if it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    saw: Option<String>,
+    #[serde(skip_serializing_if = "is_nothing", serialize_with = "as_text")]
+    saw: Saw,
+}
+
+fn is_nothing(saw: &Saw) -> bool {
+    *saw == Saw::Nothing
+}
+
+/// Writes what a check saw without a text in between: there are a dozen of them in each finding.
+fn as_text<S: serde::Serializer>(saw: &Saw, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(saw)
 }
 
 impl CheckRow {
@@ -27,7 +36,7 @@ impl CheckRow {
         Self {
             check: asked.check.name,
             passed: asked.passed,
-            saw: (asked.saw != Saw::Nothing).then(|| asked.saw.to_string()),
+            saw: asked.saw,
         }
     }
 }

@@ -99,10 +99,17 @@ impl fmt::Display for Saw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Nothing => Ok(()),
+            // Without a format: these are in every finding many times.
             Self::Time(ns, bound_ns) => {
-                write!(f, "{}; bound: {}", Ms(ns as i64), Ms(bound_ns as i64))
+                Ms(ns as i64).fmt(f)?;
+                f.write_str("; bound: ")?;
+                Ms(bound_ns as i64).fmt(f)
             }
-            Self::Count(count, bound) => write!(f, "{count}; bound: {bound}"),
+            Self::Count(count, bound) => {
+                count.fmt(f)?;
+                f.write_str("; bound: ")?;
+                bound.fmt(f)
+            }
             Self::Chance(probability, bound) => {
                 write!(f, "probability {}; bound: {bound}", Share(probability))
             }
