@@ -40,6 +40,14 @@ impl Front {
     /// Counts the next frame; returns its place in the capture if it has a segment that is looked at.
     #[inline]
     pub(crate) fn note(&mut self, time_ns: i64, look: &Look) -> Option<Mark> {
+        match look {
+            Ok(_) if self.takes_all() => Some(self.note_segment(time_ns)),
+            _ => self.note_any(time_ns, look),
+        }
+    }
+
+    #[inline(never)]
+    fn note_any(&mut self, time_ns: i64, look: &Look) -> Option<Mark> {
         let time_ns = self.stamp(time_ns);
         let segment = match look {
             Ok((segment, _)) => segment,

@@ -60,13 +60,13 @@ impl Shard {
             (Some(slot), _) => slot,
             (None, hash) => self.begin(&ends, hash, mark, about, hears),
         };
-        let connection = self.table.get(slot);
+        let mut connection = self.table.get(slot);
         if connection.flow.is_reuse(segment, from, mark.time_ns) {
             let old = self.table.replace(slot, mark);
             self.let_go(slot, old, about, hears);
-            self.table.get(slot).flow.id = hears.begins(slot);
+            connection = self.table.get(slot);
+            connection.flow.id = hears.begins(slot);
         }
-        let connection = self.table.get(slot);
         connection.flow.raw_ip = placed.raw_ip;
         let was_closed = connection.flow.closed;
         let telling = Telling {

@@ -143,8 +143,11 @@ impl Table {
 /// Returns which of so many shares a connection belongs to: the same in every process.
 #[inline]
 pub(crate) fn share(ends: &Ends, shares: usize) -> usize {
-    const KEY: u64 = 0x243f_6a88_85a3_08d3;
-    (hash(ends, KEY) >> 32) as usize & (shares - 1)
+    let [a, b] = &ends.ends;
+    let addresses = (a.low ^ a.high) ^ (b.low ^ b.high).rotate_left(32);
+    let ports = u64::from(a.port) << 16 | u64::from(b.port);
+    let mixed = (addresses ^ ports.rotate_left(16)).wrapping_mul(SPREADS);
+    (mixed >> 48) as usize & (shares - 1)
 }
 
 #[inline]
@@ -161,7 +164,7 @@ fn hash(ends: &Ends, key: u64) -> u64 {
     let ports = u64::from(a.port) << 16 | u64::from(b.port);
     let x = fold(
         a.low ^ key,
-        b.low ^ ports.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ key.rotate_left(32),
+        b.low ^ ports.wrapping_mul(SPREADS) ^ key.rotate_left(32),
     );
     fold(x ^ a.high, b.high ^ key)
 }
@@ -171,6 +174,9 @@ fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product >> 64) as u64 ^ product as u64
 }
+
+/// The golden ratio's fraction of 2^64: multiplied by it, neighbours come far apart in the upper bits.
+const SPREADS: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[cfg(test)]
 mod tests;

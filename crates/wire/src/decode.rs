@@ -354,23 +354,28 @@ fn tcp(bytes: Bytes<'_>, mut around: Around, endpoint: impl Fn(bool, u16) -> End
         .get(20..length.min(captured.len()))
         .unwrap_or_default();
     around.head = Head::of(captured.get(length..).unwrap_or_default(), payload);
-    let mut segment = Segment {
-        source: endpoint(true, be16_of(header, 0)),
-        destination: endpoint(false, be16_of(header, 2)),
-        seq: be32(header, 4),
-        ack: be32(header, 8),
-        flags: Flags::from_bits(header[13]),
-        window: be16_of(header, 14),
-        payload,
-        options: Options::default(),
+    let decoded = |options| {
+        let segment = Segment {
+            source: endpoint(true, be16_of(header, 0)),
+            destination: endpoint(false, be16_of(header, 2)),
+            seq: be32(header, 4),
+            ack: be32(header, 8),
+            flags: Flags::from_bits(header[13]),
+            window: be16_of(header, 14),
+            payload,
+            options,
+        };
+        Ok((segment, around))
     };
     // Not by `read_all`: options that are made apart are written in parts and copied in larger pieces, for which the
     // processor waits.
     match options::usual(options) {
-        Some(timestamps) => segment.options.timestamps = timestamps,
-        None => segment.options = options::gather(options),
+        Some(timestamps) => decoded(Options {
+            timestamps,
+            ..Options::default()
+        }),
+        None => decoded(options::gather(options)),
     }
-    Ok((segment, around))
 }
 
 #[inline]

@@ -18,13 +18,16 @@ pub(crate) struct Numbers {
 
 impl Numbers {
     /// Notes a frame that was `packets` packets on the wire.
+    #[inline]
     pub(crate) fn note(&mut self, identification: u16, packets: u16) {
         let ahead = identification.wrapping_sub(self.next) as i16;
-        self.skipped = ahead > 0 && self.counts();
+        self.skipped = false;
         if ahead == 0 {
             self.in_step = self.in_step.saturating_add(1);
         } else {
-            self.gap |= self.counts();
+            let counts = self.counts();
+            self.skipped = ahead > 0 && counts;
+            self.gap |= counts;
             // The number of a SYN may be unrelated to those that follow.
             self.out_of_step = self.out_of_step.saturating_add(u8::from(self.in_step > 0));
         }
