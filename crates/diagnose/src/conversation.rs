@@ -282,7 +282,7 @@ impl Teller<'_, '_> {
         let peer = &flow.halves[1 - from];
         let evidence = Evidence {
             answered_ns,
-            answers_ns: peer.tally.mean_answer_ns(),
+            answers_ns: flow.mean_answer_ns(1 - from),
             takes_turns: peer.tally.takes_turns(),
             never_unasked: peer.tally.never_unasked(),
             relayed: flow.is_relayed(),

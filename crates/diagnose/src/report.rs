@@ -96,8 +96,12 @@ pub struct ConnectionReport {
     /// The time of the last segment, in nanoseconds since the epoch; of the first one if the clock went back
     /// behind it.
     pub last_ns: i64,
-    /// The round trip between the hosts, in nanoseconds, if both of its parts were seen.
+    /// The round trip between the hosts, in nanoseconds, if both of its parts were seen. It is the most that the round
+    /// trip can be unless it is measured.
     pub rtt_ns: Option<i64>,
+    /// Whether a handshake measured the round trip. Otherwise ACKs alone tell of it, which may have waited for a program
+    /// or a timer.
+    pub rtt_measured: bool,
     /// Where on the path the capture was taken.
     pub capture_point: CapturePoint,
     /// The data sent by the client, then by the server.
@@ -184,6 +188,7 @@ impl ConnectionReport {
             first_ns: connection.first.time_ns,
             last_ns: connection.last_ns.max(connection.first.time_ns),
             rtt_ns: connection.rtt_ns(),
+            rtt_measured: connection.is_rtt_measured(),
             capture_point: capture_point(connection, client),
             directions: [
                 direction(conversation, client),
@@ -369,7 +374,8 @@ impl Summary {
         (self.stalls, self.cost_ns, self.floods) = (0, 0, 0);
         (self.possible, self.possible_ns, self.dropped_findings) = (0, 0, 0);
         let sight = &mut self.sight;
-        (sight.loss_ns, sight.zero_window_ns, sight.server_ns) = (0, 0, 0);
+        (sight.loss_ns, sight.zero_window_ns) = (0, 0);
+        (sight.server_ns, sight.server_or_path_ns) = (0, 0);
         (sight.unwatched, sight.unwatched_ns, sight.relayed) = (0, 0, 0);
     }
 

@@ -29,8 +29,10 @@ pub struct Sight {
     pub loss_ns: i64,
     /// The part of `lifetime_ns` spent with a closed window.
     pub zero_window_ns: i64,
-    /// The part of `lifetime_ns` spent waiting for the server's answers.
+    /// The part of `lifetime_ns` spent waiting for the server's answers, without the path's part where a handshake tells it.
     pub server_ns: i64,
+    /// The part of `server_ns` of connections whose handshake was not seen: the path may have taken a part of it.
+    pub server_or_path_ns: i64,
     /// Segments that were held although nobody was seen to wait for them. A reader elsewhere may
     /// have waited: behind a tunnel, or for a report.
     pub unwatched: u64,
@@ -114,6 +116,8 @@ pub enum Dominant {
     ZeroWindow,
     /// The server took its time to answer.
     SlowServer,
+    /// The server or the path to it took the time: without a handshake nothing tells the path's part.
+    ServerOrPath,
 }
 
 impl Dominant {
@@ -124,6 +128,7 @@ impl Dominant {
             Self::Loss => "loss",
             Self::ZeroWindow => "zero-window",
             Self::SlowServer => "slow-server",
+            Self::ServerOrPath => "server-or-path",
         }
     }
 
@@ -134,6 +139,9 @@ impl Dominant {
             Self::Loss => "passed before lost data was sent again",
             Self::ZeroWindow => "passed with a closed window: a receiver did not read",
             Self::SlowServer => "passed before the servers answered",
+            Self::ServerOrPath => {
+                "passed before the servers answered, or on the path to them: without a handshake nothing tells which"
+            }
         }
     }
 }
@@ -157,6 +165,9 @@ impl Sight {
         }
         let server = &connection.halves[1 - connection.client()];
         self.server_ns += server.tally.answer_ns;
+        if !connection.is_rtt_measured() {
+            self.server_or_path_ns += server.tally.answer_ns;
+        }
         self.timed += u64::from(a.timed() + b.timed());
         let Some(story) = &conversation.story else {
             return;
@@ -175,10 +186,14 @@ impl Sight {
     /// a third of the connections' lifetimes.
     #[must_use]
     pub fn dominant(&self) -> Option<(Dominant, i64)> {
+        let server = match self.server_or_path_ns * 2 > self.server_ns {
+            true => Dominant::ServerOrPath,
+            false => Dominant::SlowServer,
+        };
         let shares = [
             (Dominant::Loss, self.loss_ns),
             (Dominant::ZeroWindow, self.zero_window_ns),
-            (Dominant::SlowServer, self.server_ns),
+            (server, self.server_ns),
         ];
         let most = shares.into_iter().max_by_key(|(_, ns)| *ns)?;
         (most.1 >= DOMINANT_LEAST_NS && most.1 >= self.lifetime_ns / DOMINANT_IN).then_some(most)
@@ -197,6 +212,7 @@ impl std::ops::AddAssign<&Sight> for Sight {
         self.loss_ns += other.loss_ns;
         self.zero_window_ns += other.zero_window_ns;
         self.server_ns += other.server_ns;
+        self.server_or_path_ns += other.server_or_path_ns;
         self.unwatched += other.unwatched;
         self.unwatched_ns += other.unwatched_ns;
         self.relayed += other.relayed;

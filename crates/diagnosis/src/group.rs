@@ -118,6 +118,19 @@ impl<'a> Group<'a> {
         self.findings[most.map_or(0, |(_, at)| *at)]
     }
 
+    /// Returns the surest finding with the group's typical habit; the first of several.
+    pub fn surest(&self) -> &'a Finding {
+        let typical = self.typical();
+        let mut surest = typical;
+        for finding in &self.findings {
+            let is_typical = || finding.habit() == typical.habit();
+            if finding.tier() > surest.tier() && is_typical() {
+                surest = finding;
+            }
+        }
+        surest
+    }
+
     /// Returns a Wireshark display filter for the findings; only for the first of them if it would
     /// be too long to paste.
     pub fn filter(&self) -> String {
@@ -161,6 +174,15 @@ pub fn seconds(ns: i64) -> String {
         1..TWO_DAYS_S => format!("{s:.1} s"),
         TWO_DAYS_S..TWO_YEARS_S => format!("{:.1} days", s / DAY_S as f64),
         _ => format!("{:.1} years", s / YEAR_S as f64),
+    }
+}
+
+/// Returns a connection's round trip for people to read. What no handshake measured is the most that it can be.
+pub fn rtt(of: &ConnectionReport) -> String {
+    match (of.rtt_ns, of.rtt_measured) {
+        (None, _) => "-".to_owned(),
+        (Some(ns), true) => ms(ns),
+        (Some(ns), false) => format!("<= {}", ms(ns)),
     }
 }
 

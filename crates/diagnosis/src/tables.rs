@@ -73,12 +73,13 @@ fn findings(capture: &Capture, rows: &mut Rows) {
 
 fn connections(capture: &Capture, rows: &mut Rows) {
     for connection in &capture.report.connections {
+        let measured = connection.rtt_ns.filter(|_| connection.rtt_measured);
         let of_connection = [
             ("handshake", connection.handshake.into()),
             ("start", Value::time_ns(connection.first_ns)),
             ("duration_ms", Value::ms(connection.duration_ns())),
             ("frames", connection.frames.into()),
-            ("rtt_ms", connection.rtt_ns.map_or(Value::Null, Value::ms)),
+            ("rtt_ms", measured.map_or(Value::Null, Value::ms)),
             ("capture_point", connection.capture_point.name().into()),
             ("stalls", connection.stalls.into()),
             ("cost_ms", Value::ms(connection.cost_ns)),

@@ -343,12 +343,14 @@ impl Connection {
         let rtt_ns = self.rtt_ns().unwrap_or(0);
         let distance_ns = self.halves[1 - from].receiver_distance_ns().unwrap_or(0);
         let since_ns = mark.time_ns - asked.time_ns;
+        // ACKs that came with answers have waited for them: they do not tell the path's part.
+        let path_ns = if self.is_rtt_measured() { rtt_ns } else { 0 };
         let half = &mut self.halves[from];
         if len < half.mss && timer::is_its(since_ns - distance_ns, rtt_ns) {
             half.turns.timed = half.turns.timed.saturating_add(1);
         }
         let total_ns = &mut half.tally.answer_ns;
-        *total_ns = total_ns.saturating_add((since_ns - rtt_ns).max(0));
+        *total_ns = total_ns.saturating_add((since_ns - path_ns).max(0));
     }
 
     /// Bounds the time that the sender's link takes for so many bytes: the segment was seen `reaction_ns` after what it

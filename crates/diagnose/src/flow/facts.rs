@@ -19,6 +19,21 @@ impl Connection {
         Some(a.receiver_distance_ns()? + b.receiver_distance_ns()?)
     }
 
+    /// Returns whether a handshake has measured both parts of the round trip. Otherwise ACKs alone tell of it, which may
+    /// have waited for a program or for a timer: the round trip is no longer than they say.
+    pub(crate) fn is_rtt_measured(&self) -> bool {
+        self.halves.iter().all(|half| half.path.is_measured())
+    }
+
+    /// Returns how long an end's answers take on average beyond the round trip, in nanoseconds; 0 if there was none.
+    pub(crate) fn mean_answer_ns(&self, from: usize) -> i64 {
+        let mean_ns = self.halves[from].tally.mean_answer_ns();
+        match self.is_rtt_measured() {
+            true => mean_ns,
+            false => (mean_ns - self.rtt_ns().unwrap_or(0)).max(0),
+        }
+    }
+
     /// Returns the largest payload of a segment sent by `ends[from]`, in bytes.
     #[inline]
     pub(crate) fn mss(&self, from: usize) -> u32 {

@@ -2,10 +2,9 @@
 
 use tinygram_diagnose::{ConnectionReport, Lookalike};
 use tinygram_report::{Entry, Section, Table, Tone};
-use tinygram_stalls::ms;
 
 use super::{left_out, numbers, words};
-use crate::group::seconds;
+use crate::group::{rtt, seconds};
 use crate::results::Diagnosis;
 use crate::totals::{self, Total};
 
@@ -92,7 +91,7 @@ fn row(it: &ConnectionReport) -> Vec<Entry> {
         it.id.to_string(),
         format!("{} \u{2192} {}", it.client, it.server),
         it.frames.to_string(),
-        it.rtt_ns.map_or("-".to_owned(), ms),
+        rtt(it),
         it.capture_point.name().to_owned(),
         it.stalls.to_string(),
         if has_stalls {

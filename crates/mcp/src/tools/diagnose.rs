@@ -42,7 +42,7 @@ pub(crate) struct Told {
     sentences_left_out: usize,
     /// Why it cannot be told, and what would help.
     cannot_tell: Vec<Untold>,
-    /// What took a third of the time or more, if nothing stalled: `slow-server`, `loss`, or `zero-window`.
+    /// What took a third of the time or more, if nothing stalled: `slow-server`, `server-or-path`, `loss`, or `zero-window`.
     dominated_by: Option<Dominated>,
     frames: u64,
     segments: u64,

@@ -170,7 +170,7 @@ pub static CONNECTIONS: Table = Table {
             perhaps(
                 "rtt_ms",
                 Float,
-                "round trip between the hosts, in milliseconds; null if not both parts of it were seen",
+                "round trip between the hosts, in milliseconds; null if no handshake told both parts of it",
             ),
             always(
                 "capture_point",

@@ -14,7 +14,7 @@ pub(crate) struct Tally {
     /// Turns begun after the peer spoke, and on the sender's own clock.
     pub(crate) answers: u32,
     pub(crate) self_clocked: u32,
-    /// Time from the peer's last data to the answers to it, beyond the round trip.
+    /// Time from the peer's last data to the answers to it, beyond the round trip if a handshake has measured that.
     pub(crate) answer_ns: i64,
     /// Short segments that could have shared one with the previous; and runs of them.
     pub(crate) mergeable: u32,

@@ -6,7 +6,7 @@ use std::io::Write as _;
 
 use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Kind, Lookalike, Side, recipes};
 use tinygram_diagnosis::{
-    Capture, Diagnosis, Group, asides, audit, groups, outcome, plural, seconds, totals,
+    Capture, Diagnosis, Group, asides, audit, groups, outcome, plural, rtt, seconds, totals,
 };
 use tinygram_stalls::{Tier, ms};
 
@@ -159,7 +159,7 @@ fn row(r: &ConnectionReport) -> [String; 9] {
         r.id.to_string(),
         format!("{} -> {}", r.client, r.server),
         r.frames.to_string(),
-        r.rtt_ns.map_or("-".to_owned(), ms),
+        rtt(r),
         r.capture_point.name().to_owned(),
         r.directions[0].mss.min(r.directions[1].mss).to_string(),
         timers,
