@@ -24,9 +24,14 @@ pub fn outcome(results: &Diagnosis, verbose: bool) -> String {
             _ => String::new(),
         };
         let reasons: Vec<_> = obstacles.iter().map(|o| o.reason()).collect();
+        // A flood has been told of already: it needs no complete capture.
+        let cannot = match total.floods {
+            0 => "Cannot tell",
+            _ => "Whether anything stalled cannot be told",
+        };
         let _ = writeln!(
             out,
-            "{whose}Cannot tell, because {}.",
+            "{whose}{cannot}, because {}.",
             reasons.join(", and ")
         );
         for obstacle in obstacles {
@@ -138,11 +143,11 @@ pub fn asides(results: &Diagnosis) -> Vec<String> {
     }
     if total.sight.unwatched > 0 {
         let segments = match total.sight.unwatched {
-            1 => "1 segment was".to_owned(),
-            n => format!("{n} segments were"),
+            1 => "1 segment left".to_owned(),
+            n => format!("{n} segments left"),
         };
         sentences.push(format!(
-            "{segments} held for {} in all, and nobody was seen to wait: a reader elsewhere may have (behind a VPN, of a report).",
+            "{segments} as held ones do, {} in all, and nobody was seen to wait: their program goes by a clock of its own, or a reader elsewhere waited (behind a VPN, of a report).",
             seconds(total.sight.unwatched_ns)
         ));
     }

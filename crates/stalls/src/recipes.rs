@@ -49,6 +49,7 @@ pub fn general() -> impl Iterator<Item = &'static Recipe> {
 }
 
 const HTTP: &[u16] = &[80, 443, 8000, 8080, 8443];
+const MAIL: &[u16] = &[25, 587];
 
 const fn recipe(
     place: &'static str,
@@ -263,10 +264,28 @@ pub const TABLE: &[Recipe] = &[
     played(
         Side::Client,
         recipe(
-            "SMTP",
+            "SMTP clients",
             Cure::WriteOnce,
-            "let the final dot leave with the body: a larger output buffer in the sending mail program",
-            &[],
+            "let the final dot leave with the body, by an output buffer longer than a segment (Postfix makes its own twice the MSS)",
+            MAIL,
+        ),
+    ),
+    played(
+        Side::Client,
+        recipe(
+            "SMTP clients",
+            Cure::NoDelay,
+            "PHPMailer, which writes each line apart: $mail->SMTPOptions = ['socket' => ['tcp_nodelay' => true]]; Exim sets it itself",
+            MAIL,
+        ),
+    ),
+    played(
+        Side::Server,
+        recipe(
+            "SMTP servers",
+            Cure::NoDelay,
+            "Exim: tcp_nodelay = true in its main configuration (default)",
+            MAIL,
         ),
     ),
     played(
@@ -320,7 +339,7 @@ mod tests {
     fn what_fits_any_program_names_no_program() {
         let places: Vec<_> = general().map(|recipe| recipe.place).collect();
         assert!(places.contains(&"Go") && places.contains(&"Windows registry"));
-        for program in ["nginx", "HAProxy", "SMTP", "SSH", "OpenVPN"] {
+        for program in ["nginx", "HAProxy", "SMTP clients", "SSH", "OpenVPN"] {
             assert!(
                 TABLE.iter().any(|recipe| recipe.place == program),
                 "{program}"
