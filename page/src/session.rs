@@ -148,18 +148,20 @@ impl Session {
         .to_string()
     }
 
-    /// Returns a typical stall of each group: its capture, its held frame, and what it is.
+    /// Returns the surest stall of each group: its capture, its held frame, and what it is. The surest of all comes first,
+    /// and of those that are as sure the costliest group's.
     fn stalls(&self) -> Vec<serde_json::Value> {
-        let groups = groups(&self.diagnosis);
-        let stalls = groups.iter().filter(|it| it.kind.is_stall());
-        let told = stalls.filter_map(|group| {
+        let mut groups = groups(&self.diagnosis);
+        groups.retain(|it| it.kind.is_stall());
+        groups.sort_by_key(|it| std::cmp::Reverse(it.surest().tier()));
+        let told = groups.iter().filter_map(|group| {
             let captures = &self.diagnosis.captures;
             let of = |it: &Capture| std::ptr::eq(it, group.capture);
-            let typical = group.typical();
+            let surest = group.surest();
             Some(serde_json::json!({
                 "capture": captures.iter().position(of)?,
-                "frame": typical.frames.last()?.frame,
-                "title": format!("{} by the {}", group.kind.title(), typical.sender),
+                "frame": surest.frames.last()?.frame,
+                "title": format!("{} by the {}", group.kind.title(), surest.sender),
             }))
         });
         told.collect()
