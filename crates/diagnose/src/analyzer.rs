@@ -85,10 +85,12 @@ impl Analyzer {
         let (Some(mark), Ok((segment, around))) = (self.front.note(time_ns, look), look) else {
             return;
         };
-        let share = table::share(&Ends::of(segment).0, self.shards.len());
+        let between = Ends::of(segment);
+        let share = table::share(&between.0, self.shards.len());
         let placed = Placed {
             mark,
             raw_ip: link == LinkType::RAW,
+            between,
             segment,
             around,
         };

@@ -122,6 +122,7 @@ impl Batch {
                 each(&Placed {
                     mark,
                     raw_ip: *link == LinkType::RAW,
+                    between: Ends::of(segment),
                     segment,
                     around,
                 });
@@ -140,6 +141,7 @@ impl Batch {
                 each(&Placed {
                     mark,
                     raw_ip: false,
+                    between: Ends::of(segment),
                     segment,
                     around,
                 });

@@ -22,6 +22,8 @@ pub(crate) struct Placed<'a> {
     pub(crate) mark: Mark,
     /// Whether the frame has no link-layer header.
     pub(crate) raw_ip: bool,
+    /// The ends of its connection, and which of them sent it.
+    pub(crate) between: (Ends, usize),
     pub(crate) segment: &'a Segment,
     pub(crate) around: &'a Around,
 }
@@ -55,7 +57,7 @@ impl Shard {
         hears: &mut impl Hears,
     ) {
         let Placed { mark, segment, .. } = *placed;
-        let (ends, from) = Ends::of(segment);
+        let (ends, from) = placed.between;
         let slot = match self.table.find(&ends) {
             (Some(slot), _) => slot,
             (None, hash) => self.begin(&ends, hash, mark, about, hears),

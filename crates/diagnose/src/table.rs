@@ -42,7 +42,11 @@ impl Table {
     }
 
     /// Returns the slot of a connection, if there is one, and its hash.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the ends stay in registers; it is called once for each segment, at one place"
+    )]
+    #[inline(always)]
     pub(crate) fn find(&self, ends: &Ends) -> (Option<usize>, u64) {
         let hash = hash(ends, self.key);
         let slots = &self.slots;

@@ -78,12 +78,61 @@ impl From<Endpoint> for SocketAddr {
     }
 }
 
+/// Writes the address in its own version of IP, and the port.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        SocketAddr::from(*self).fmt(f)
+        if !self.is_ipv4() || f.width().is_some() {
+            return SocketAddr::from(*self).fmt(f);
+        }
+        // The same text without a format for each number: JSON has two for each connection.
+        let [a, b, c, d] = self.v4_octets();
+        let mut text = *b"255.255.255.255:65535";
+        let mut at = text.len();
+        for (number, before) in [
+            (self.port, b':'),
+            (d.into(), b'.'),
+            (c.into(), b'.'),
+            (b.into(), b'.'),
+            (a.into(), 0),
+        ] {
+            let mut rest = number;
+            loop {
+                at -= 1;
+                text[at] = b'0' + (rest % 10) as u8;
+                rest /= 10;
+                if rest == 0 {
+                    break;
+                }
+            }
+            if before != 0 {
+                at -= 1;
+                text[at] = before;
+            }
+        }
+        f.write_str(std::str::from_utf8(&text[at..]).unwrap_or_default())
     }
 }
 
 /// The prefix in the lower half of an IPv4 address in its IPv6 form `::ffff:a.b.c.d` (RFC 4291,
 /// section 2.5.5.2).
 const V4_MAPPED: u64 = 0xffff_0000_0000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An address has the text that the standard library gives it, filled to a width, too.
+    #[test]
+    fn it_is_written_as_a_socket_address_is() {
+        for octets in [[0, 0, 0, 0], [255; 4], [10, 0, 100, 9], [127, 0, 0, 1]] {
+            for port in [0, 9, 80, 443, 10_000, u16::MAX] {
+                let end = Endpoint::v4(octets, port);
+                let standard = SocketAddr::from(end);
+                assert_eq!(end.to_string(), standard.to_string());
+                assert_eq!(format!("{end:>25}"), format!("{standard:>25}"));
+            }
+        }
+        let end = Endpoint::v6([0x20; 16], 443);
+        assert_eq!(end.to_string(), SocketAddr::from(end).to_string());
+    }
+}
