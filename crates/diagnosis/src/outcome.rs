@@ -29,11 +29,7 @@ pub fn outcome(results: &Diagnosis, verbose: bool) -> String {
             0 => "Cannot tell",
             _ => "Whether anything stalled cannot be told",
         };
-        let _ = writeln!(
-            out,
-            "{whose}{cannot}, because {}.",
-            reasons.join(", and ")
-        );
+        let _ = writeln!(out, "{whose}{cannot}, because {}.", reasons.join(", and "));
         for obstacle in obstacles {
             let _ = writeln!(out, "  To see more: {}.", obstacle.remedy());
         }
