@@ -276,6 +276,30 @@ fn the_servers_time_is_from_request_to_answer_less_the_round_trip() {
     assert_eq!(sight.dominant(), Some((Dominant::SlowServer, 500 * MS)));
 }
 
+/// Without a handshake an ACK that came with an answer does not tell the path: it waited for the server, and the client's
+/// for the client.
+#[test]
+fn without_a_handshake_no_part_of_an_answer_is_the_paths() {
+    let asked = "10 c P 100\n310 s P 100\n810 c P 100\n1010 s P 100\n1510 c P 100\n1810 s P 100";
+    let begun = report(asked);
+    assert_eq!(begun.summary.sight.server_ns, (300 + 200 + 300) * MS);
+    let took = Some((Dominant::ServerOrPath, 800 * MS));
+    assert_eq!(begun.summary.sight.dominant(), took);
+    let row = &begun.connections[0];
+    assert_eq!((row.rtt_ns, row.rtt_measured), (Some(700 * MS), false));
+    let whole = report(&format!("{OPEN}{asked}"));
+    let (row, sight) = (&whole.connections[0], &whole.summary.sight);
+    assert_eq!(
+        (row.rtt_ns, row.rtt_measured),
+        (Some(150 * MS / 1000), true)
+    );
+    assert!(
+        sight
+            .dominant()
+            .is_some_and(|(by, _)| by == Dominant::SlowServer)
+    );
+}
+
 /// Two connections: their counts and times add up.
 #[test]
 fn the_sights_of_connections_add_up() {
@@ -331,6 +355,7 @@ fn sights_add_up_field_by_field() {
             loss_ns: 6 * ns,
             zero_window_ns: 7 * ns,
             server_ns: 8 * ns,
+            server_or_path_ns: 14 * ns,
             unwatched: 9 * by,
             unwatched_ns: 10 * ns,
             relayed: 12 * by,
@@ -355,8 +380,14 @@ fn sights_add_up_field_by_field() {
 
 #[test]
 fn each_share_has_its_words() {
-    let named = [Dominant::Loss, Dominant::ZeroWindow, Dominant::SlowServer].map(Dominant::name);
-    assert_eq!(named, ["loss", "zero-window", "slow-server"]);
+    let all = [
+        Dominant::Loss,
+        Dominant::ZeroWindow,
+        Dominant::SlowServer,
+        Dominant::ServerOrPath,
+    ];
+    let named = ["loss", "zero-window", "slow-server", "server-or-path"];
+    assert_eq!(all.map(Dominant::name), named);
     assert!(Dominant::Loss.sentence().contains("sent again"));
     assert!(Dominant::ZeroWindow.sentence().contains("closed window"));
     assert!(Dominant::SlowServer.sentence().contains("answered"));
