@@ -114,7 +114,6 @@ pub fn ms(ns: i64) -> alloc::string::String {
 mod tests {
     use super::*;
 
-    /// Every text is the one that the time in milliseconds has as a float.
     #[test]
     fn a_time_reads_as_its_float_does() {
         struct Float(i64);
