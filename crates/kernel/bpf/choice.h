@@ -6,12 +6,13 @@
 /* The part of the kernel's structure that is read here, which programs know by this layout. */
 struct bpf_sock_ops {
 	u32 op;
-	u32 others[45];
+	u32 reply;
+	u32 others[44];
 	struct sock *sk;
 };
 _Static_assert(__builtin_offsetof(struct bpf_sock_ops, sk) == 184, "the kernel's layout");
 
-enum { ACTIVE_ESTABLISHED = 4, PASSIVE_ESTABLISHED = 5 };
+enum { ACTIVE_ESTABLISHED = 4, PASSIVE_ESTABLISHED = 5, NEEDS_ECN = 6 };
 
 /* The name under which the policy is registered; the loader sets it. */
 const volatile char registered[NAME_LENGTH] = {};
@@ -46,6 +47,12 @@ int choose(struct bpf_sock_ops *ctx)
 	struct before *before;
 	struct tcp_sock *tp;
 
+#ifdef NEEDS_EVENTS
+	if (ctx->op == NEEDS_ECN) {
+		ctx->reply = 1;
+		return 1;
+	}
+#endif
 	if ((ctx->op != ACTIVE_ESTABLISHED && ctx->op != PASSIVE_ESTABLISHED) || !sk || !run)
 		return 1;
 	tp = bpf_skc_to_tcp_sock(sk);

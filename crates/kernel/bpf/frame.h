@@ -356,6 +356,9 @@ int in_ack_event(u64 *ctx)
 	struct sock *sk = (struct sock *)ctx[0];
 	struct state *state = state_of(sk);
 
+#ifdef NEEDS_ACKS
+	heard((struct tcp_sock *)sk);
+#endif
 	if (!state)
 		return 0;
 	catch_up(state, (struct tcp_sock *)sk);
@@ -466,6 +469,9 @@ int cwnd_event(u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 
+#ifdef NEEDS_EVENTS
+	happened((struct tcp_sock *)sk, ctx[1]);
+#endif
 	/* TX_START comes from within a round: what the round lowered stays. */
 	if ((u32)ctx[1] != EVENT_TX_START) {
 		struct state *state = state_of(sk);

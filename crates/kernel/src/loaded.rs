@@ -70,7 +70,7 @@ impl Loaded {
         )
         .map_err(|error| Lacking::of(&error))?;
         let mut links = tracepoints(&object, &types)?;
-        links.push(register(&object, base, &name, &types)?);
+        links.push(register(&object, policy, base, &name, &types)?);
         let chooser = load(
             &object,
             "choose",
@@ -205,6 +205,7 @@ fn types() -> Result<KernelTypes, Lacking> {
 /// Loads the functions of a congestion control, and registers it until the result is closed.
 fn register(
     object: &Ready,
+    policy: &Policy,
     base: Base,
     name: &str,
     types: &KernelTypes,
@@ -223,7 +224,7 @@ fn register(
     let (_, data_at) = whole.member("data").ok_or_else(lacking)?;
     let mut value = vec![0; whole.octets as usize];
     let mut programs = Vec::new();
-    for member in base.members() {
+    for member in members(policy, base) {
         let (place, at) = operations.member(member).ok_or_else(lacking)?;
         let program = load(
             object,
@@ -240,7 +241,10 @@ fn register(
     }
     let (_, at) = operations.member("name").ok_or_else(lacking)?;
     value[data_at + at..data_at + at + name.len()].copy_from_slice(name.as_bytes());
-    // `flags` stays 0: without TCP_CONG_NON_RESTRICTED it is not for ordinary users.
+    // Without TCP_CONG_NON_RESTRICTED it is not for ordinary users.
+    let flags = if policy.needs_events { NEEDS_ECN } else { 0 };
+    let (_, at) = operations.member("flags").ok_or_else(lacking)?;
+    value[data_at + at..data_at + at + 4].copy_from_slice(&flags.to_ne_bytes());
     let map = sys::make_map(&MapToMake {
         name,
         map_type: bpf_map_type::BPF_MAP_TYPE_STRUCT_OPS as u32,
@@ -262,6 +266,16 @@ fn register(
         _ => Lacking::of(&error),
     })
 }
+
+/// Returns the members of `struct tcp_congestion_ops` that a policy on a base has.
+fn members(policy: &Policy, base: Base) -> impl Iterator<Item = &'static str> {
+    let event = "cwnd_event";
+    let is_lacking = policy.needs_events && !base.members().any(|member| member == event);
+    base.members().chain(is_lacking.then_some(event))
+}
+
+/// `TCP_CONG_NEEDS_ECN`: the kernel then tells of each arriving segment of data, if ECN was negotiated.
+const NEEDS_ECN: u32 = 2;
 
 /// Says that the kernel lacks the base, if that is why a program was refused.
 fn without(base: Base, types: &KernelTypes, lacking: Lacking) -> Lacking {

@@ -1,12 +1,14 @@
 //! The list of policies that there are as BPF.
 
-/// A send policy as BPF.
+/// A send policy as BPF, or an ACK policy that holds nothing.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Policy {
     /// Its name, as everywhere in the project.
     pub name: &'static str,
     /// A number that a user may choose, if it has one.
     pub parameter: Option<Parameter>,
+    /// Whether it must be told of each arriving segment, which takes ECN.
+    pub(crate) needs_events: bool,
     pub(crate) object: &'static [u8],
 }
 
@@ -25,10 +27,24 @@ impl Policy {
     /// Returns the policy with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
-        Self::LIST.iter().find(|policy| policy.name == name)
+        Self::all().find(|policy| policy.name == name)
     }
 
-    /// All of them, in the order of `tinygram policies`.
+    /// Returns the send policies, and then the ACK policies.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        Self::LIST.iter().chain(Self::ACKS)
+    }
+
+    /// The ACK policies.
+    pub const ACKS: &'static [Self] = &[
+        Self::of("first-of-turn", object!("first_of_turn")),
+        Self {
+            needs_events: true,
+            ..Self::of("every-segment", object!("every_segment"))
+        },
+    ];
+
+    /// The send policies, in the order of `tinygram policies`.
     pub const LIST: &'static [Self] = &[
         Self::of("nagle", object!("nagle")),
         Self::of("off", object!("off")),
@@ -66,6 +82,7 @@ impl Policy {
         Self {
             name,
             parameter: None,
+            needs_events: false,
             object,
         }
     }
@@ -112,8 +129,7 @@ mod tests {
                 )
             })
             .collect();
-        let listed: BTreeSet<_> = Policy::LIST
-            .iter()
+        let listed: BTreeSet<_> = Policy::all()
             .map(|policy| policy.name.replace(['+', '-'], "_"))
             .collect();
         assert_eq!(stems, listed);

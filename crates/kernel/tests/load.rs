@@ -8,7 +8,7 @@ use tinygram_kernel::{Base, Policy, list};
 #[test]
 fn each_policy_loads_on_each_base() {
     let mut names = Vec::new();
-    for policy in Policy::LIST {
+    for policy in Policy::all() {
         for base in Base::ALL {
             if policy.name == "timed-coalescing" && base == Base::Bbr {
                 continue;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_engine::sender::send_policy::{Needs, Registered, SendPolicy};
+use tinygram_kernel::Policy;
 use tinygram_naglemark_live::in_kernel;
 use tinygram_report::{Align, Column, Document, Entry, Table, csv, json};
 use tinygram_tables::{Rows, schemas};
@@ -110,7 +111,7 @@ fn listed() -> Vec<Listed> {
         summary: entry.summary,
         source: entry.source.to_owned(),
         needs: None,
-        runs_on: OURS.join(", "),
+        runs_on: all_of(Policy::named(entry.name).map(|_| "bpf"), None),
     });
     send.chain(ack).collect()
 }
@@ -125,6 +126,10 @@ fn runs_on(entry: &Registered) -> String {
         "linux" => Some("any Linux"),
         _ => None,
     };
+    all_of(as_bpf, beside)
+}
+
+fn all_of(as_bpf: Option<&'static str>, beside: Option<&'static str>) -> String {
     let all: Vec<_> = OURS.into_iter().chain(as_bpf).chain(beside).collect();
     all.join(", ")
 }

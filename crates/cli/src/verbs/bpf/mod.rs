@@ -23,7 +23,7 @@ use plan::Plan;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Which send policy
+    /// Which policy. `first-of-turn` and `every-segment` are ACK policies, of the end that receives
     #[arg(long, value_name = "NAME", value_parser = policies(), hide_possible_values = true, required_unless_present = "list")]
     policy: Option<&'static Policy>,
 
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
 }
 
 fn policies() -> Names<&'static Policy> {
-    Names::new(Policy::LIST.iter().map(|policy| (policy.name, "", policy)))
+    Names::new(Policy::all().map(|policy| (policy.name, "", policy)))
 }
 
 fn bases() -> Names<Base> {
