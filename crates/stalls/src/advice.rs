@@ -253,7 +253,10 @@ fn initial_window(case: &Case) -> Vec<Step> {
         effort,
         text: text.to_owned(),
     };
-    let text = to_peer(INITIAL_WINDOW, case.receiver_address);
+    let text = match case.loopback {
+        true => INITIAL_WINDOW_HERE.to_owned(),
+        false => to_peer(INITIAL_WINDOW, case.receiver_address),
+    };
     let larger = step(Cure::InitialWindow, Effort::HostSetting, &text);
     let whole = step(
         Cure::WriteOnce,
@@ -358,13 +361,11 @@ fn receivers(case: &Case) -> Vec<Step> {
 fn to_peer(text: &str, address: Option<IpAddr>) -> String {
     match address {
         None => text.to_owned(),
-        Some(address) => {
-            let text = text.replace(PEER, &address.to_string());
-            match address {
-                IpAddr::V4(_) => text,
-                IpAddr::V6(_) => text.replace("ip route", "ip -6 route"),
-            }
-        }
+        Some(IpAddr::V4(address)) => text.replace(PEER, &address.to_string()),
+        // `change` does not take a lifetime as it is printed.
+        Some(IpAddr::V6(address)) => text
+            .replace("ip route", "ip -6 route")
+            .replace(PEER, &format!("{address} | sed 's/ expires [^ ]*//'")),
     }
 }
 
@@ -398,11 +399,14 @@ fn caution(case: &Case) -> Option<&'static str> {
     }
 }
 
-/// Stands for the address of the other end.
+/// Stands for the address of the other end. `fibmatch` tells the route that the kernel takes there; where `show to match`
+/// has it among several depends on the family and the networks.
 const PEER: &str = "PEER";
-const INITIAL_WINDOW: &str = "raise the initial window (`ip route change $(ip route show to match PEER | tail -1) \
+const INITIAL_WINDOW: &str = "raise the initial window (`ip route change $(ip route get fibmatch PEER) \
                               initcwnd 10`, RFC 6928)";
-const ACK_AT_ONCE: &str = "acknowledge at once. Linux: `ip route change $(ip route show to match PEER | tail -1) quickack 1`, \
+/// The same where both ends are one host: of its own routes not every one can be changed so.
+const INITIAL_WINDOW_HERE: &str = "raise the initial window (RFC 6928)";
+const ACK_AT_ONCE: &str = "acknowledge at once. Linux: `ip route change $(ip route get fibmatch PEER) quickack 1`, \
      or `sysctl net.ipv4.tcp_pingpong_thresh=255` (6.5 and later); Windows: TcpAckFrequency = 1 for the \
      interface (DWORD, then reboot); a controller: its vendor's setting for delayed ACKs";
 /// The same where both ends are one host, through its loopback device.

@@ -33,9 +33,9 @@ pub struct Case {
     pub begun: Option<bool>,
     /// Whether both ends are on one host and talk through its loopback device.
     pub loopback: bool,
-    /// The address of the sender, as its peer sees it, if known.
+    /// The address of the sender, as the capture, or this host, sees it, if known.
     pub sender_address: Option<IpAddr>,
-    /// The address of the receiver, as its peer sees it, if known.
+    /// The address of the receiver, as the capture, or this host, sees it, if known.
     pub receiver_address: Option<IpAddr>,
     /// Whether a retransmission timeout before had made the congestion window small.
     pub timeout: Timeout,

@@ -312,7 +312,7 @@ pub const TABLE: &[Recipe] = &[
     recipe(
         "ip route quickack",
         Cure::QuickAck,
-        "on the receiver: ip route change $(ip route show to match PEER | tail -1) quickack 1",
+        "on the receiver: ip route change $(ip route get fibmatch PEER) quickack 1",
         &[],
     ),
     recipe(

@@ -206,9 +206,7 @@ fn every_kind_has_advice() {
 fn what_makes_a_receiver_acknowledge_fits_the_host() {
     let mut case = Case::new(Kind::WriteWriteRead, Side::Client);
     let text = |case: &Case| Advice::of(case).to_string();
-    assert!(
-        text(&case).contains("ip route change $(ip route show to match PEER | tail -1) quickack 1")
-    );
+    assert!(text(&case).contains("ip route change $(ip route get fibmatch PEER) quickack 1"));
     assert!(text(&case).contains("Windows"));
     case.loopback = true;
     assert!(!text(&case).contains("Windows") && text(&case).contains("tcp_pingpong_thresh"));
@@ -227,10 +225,27 @@ fn a_route_leads_to_the_other_end() {
         .to_string()
     };
     let text = known(Kind::SlowStartDelayedAck, ["10.0.0.2", "10.0.0.1"]);
-    assert!(text.contains("$(ip route show to match 10.0.0.1 | tail -1) initcwnd 10"));
-    assert!(text.contains("$(ip route show to match 10.0.0.2 | tail -1) quickack 1"));
+    assert!(text.contains("$(ip route get fibmatch 10.0.0.1) initcwnd 10"));
+    assert!(text.contains("$(ip route get fibmatch 10.0.0.2) quickack 1"));
     let text = known(Kind::WriteWriteRead, ["2001:db8::2", "2001:db8::1"]);
     assert!(text.contains(
-        "`ip -6 route change $(ip -6 route show to match 2001:db8::2 | tail -1) quickack 1`"
+        "`ip -6 route change $(ip -6 route get fibmatch 2001:db8::2 | sed 's/ expires [^ ]*//') quickack 1`"
     ));
+}
+
+/// On its own routes a host's window is not enlarged by the line for a route to another.
+#[test]
+fn no_route_is_changed_where_both_ends_are_one_host() {
+    for kind in [Kind::ShortInitialSegment, Kind::SlowStartDelayedAck] {
+        for address in ["127.0.0.1", "::1"] {
+            let mut case = Case::new(kind, Side::Server);
+            (case.sender_address, case.receiver_address) =
+                (address.parse().ok(), address.parse().ok());
+            assert!(Advice::of(&case).to_string().contains("route change"));
+            case.loopback = true;
+            let text = Advice::of(&case).to_string();
+            assert!(text.contains("initial window"), "{text}");
+            assert!(!text.contains("route change"), "{text}");
+        }
+    }
 }
