@@ -243,9 +243,11 @@ impl Gathered {
             if let Ok(at) = row {
                 connections[at].note_suspect(&suspect, by);
             }
-            self.ledger.note(suspect.last_frame(), &suspect.checks, by);
-            let stays = by.is_none_or(|check| !matches!(check.effect, Effect::RulesOut(_)));
-            if wanted(suspect.kind) && stays {
+            // What is bounded and not ruled out is a finding, whether or not it is wanted.
+            let ruled_out = by.filter(|check| matches!(check.effect, Effect::RulesOut(_)));
+            let frame = suspect.last_frame();
+            self.ledger.note(frame, &suspect.checks, ruled_out);
+            if wanted(suspect.kind) && ruled_out.is_none() {
                 findings.push(suspect);
             }
         }

@@ -39,7 +39,7 @@ impl Ledger {
 
     /// Takes over what was said later.
     pub(crate) fn follow(&mut self, later: Self) {
-        if later.ended_by.is_some() {
+        if !later.asked.is_empty() {
             *self = later;
         }
     }

@@ -1,14 +1,19 @@
 //! An accusation can be audited: which checks were asked, what each saw, which bounded it; and the story of any frame.
 
 use crate::player::{OPEN, Player, STALL};
-use tinygram_diagnose::{Analyzer, Parameters};
+use crate::pools::FAR;
+use tinygram_diagnose::{Analyzer, Filter, Kind, Parameters};
 
 /// Returns the story of a frame.
 fn story(script: &[&str], frame: u64) -> String {
+    story_with(Parameters::default(), script, frame)
+}
+
+fn story_with(parameters: Parameters, script: &[&str], frame: u64) -> String {
     let mut player = Player::new();
     player.analyzer = Analyzer::new(Parameters {
         explain: Some(frame),
-        ..Parameters::default()
+        ..parameters
     });
     for part in script {
         player.play(part).later(100);
@@ -66,4 +71,34 @@ fn the_story_of_what_is_not_accused_says_why() {
         "{told}"
     );
     assert!(story(&[OPEN], 9).contains("The capture has no frame 9: it has 3."));
+}
+
+/// A hold that is possible is one as well where findings of its kind are not kept: nothing has ruled it out.
+#[test]
+fn what_is_possible_is_not_ruled_out_because_it_is_not_kept() {
+    let possible = story(&[FAR], 6);
+    assert!(
+        possible.contains("Possible and no more, because other connections of the program"),
+        "{possible}"
+    );
+    let another_kind = Parameters {
+        filter: Some(Filter {
+            kinds: vec![Kind::TinygramFlood],
+            ..Filter::default()
+        }),
+        ..Parameters::default()
+    };
+    let no_room = Parameters {
+        finding_limit: 0,
+        ..Parameters::default()
+    };
+    for parameters in [another_kind, no_room] {
+        let told = story_with(parameters, &[FAR], 6);
+        assert!(told.contains("Held? Perhaps"), "{told}");
+        assert!(told.contains("Asked corroborated: no"), "{told}");
+        assert!(
+            told.contains("So nothing is said of it: its kind"),
+            "{told}"
+        );
+    }
 }

@@ -6,7 +6,7 @@ use tinygram_diagnose::{Lookalike, Report, Tier};
 use crate::player::Player;
 
 /// The client is 20 ms from the capture point. It holds 200 bytes until the ACK of 100.
-const FAR: &str = "
+pub(crate) const FAR: &str = "
     0     c S
     0.1   s S.
     20.1  c .
