@@ -29,9 +29,10 @@ impl Ledger {
         }
     }
 
-    /// Takes down one more answer, by which the matter ends.
+    /// Takes down one more answer, by which the matter ends. What the same check said earlier no longer counts.
     pub(crate) fn end(&mut self, frame: u64, by: Asked) {
         if frame == self.frame {
+            self.asked.retain(|one| !std::ptr::eq(one.check, by.check));
             self.asked.push(by);
             self.ended_by = Some(by.check);
         }
@@ -42,5 +43,29 @@ impl Ledger {
         if !later.asked.is_empty() {
             *self = later;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::check::Saw;
+    use crate::verdict::checks::{largest_flight, last_flight};
+
+    /// As of a small buffer behind which much more is in flight later.
+    #[test]
+    fn a_check_that_is_asked_again_has_one_answer() {
+        let mut ledger = Ledger::of(7);
+        let passed = |check| Asked::passed(check, Saw::Nothing);
+        let both = [&largest_flight::CHECK, &last_flight::CHECK].map(passed);
+        ledger.note(7, &both, None);
+        let failed = Asked::failed(&largest_flight::CHECK, Saw::Nothing);
+        ledger.end(7, failed);
+        assert_eq!(ledger.asked, [both[1], failed]);
+        assert!(
+            ledger
+                .ended_by
+                .is_some_and(|check| check.name == "largest-flight")
+        );
     }
 }
