@@ -62,6 +62,7 @@ pub(crate) const MSG_NOSIGNAL: u64 = 0x4000;
 pub(crate) const MSG_MORE: u64 = 0x8000;
 pub(crate) const SOL_SOCKET: u64 = 1;
 pub(crate) const SO_PROTOCOL: u64 = 38;
+const SO_SNDTIMEO: u64 = 21;
 pub(crate) const IPPROTO_TCP: u64 = 6;
 pub(crate) const TCP_NODELAY: u64 = 1;
 pub(crate) const TCP_CORK: u64 = 3;
@@ -74,6 +75,7 @@ pub(crate) const O_NONBLOCK: u64 = 0o4000;
 pub(crate) const SEEK_CUR: u64 = 1;
 pub(crate) const PR_SET_SECCOMP: u64 = 22;
 pub(crate) const FUTEX_WAKE: u64 = 1;
+const POLLOUT: u32 = 4;
 
 /// A system call's arguments, in the order of the kernel's.
 pub(crate) type Arguments = [u64; 6];
@@ -171,6 +173,34 @@ pub(crate) fn option(fd: u64, level: u64, name: u64) -> Result<u32, ()> {
     // SAFETY: the kernel writes at most four octets to each.
     let result = unsafe { call(nr::GETSOCKOPT, [fd, level, name, value_at, length_at, 0]) };
     if failed(result) { Err(()) } else { Ok(value) }
+}
+
+/// Waits until a socket that blocks has room, or an error. Returns false if it does not block, if there is no room for as
+/// long as it waits (`SO_SNDTIMEO`), or if a signal comes.
+pub(crate) fn waits_for_room(fd: u64) -> bool {
+    // SAFETY: reads the descriptor's flags.
+    let flags = unsafe { call(nr::FCNTL, [fd, F_GETFL, 0, 0, 0, 0]) };
+    if failed(flags) || flags & O_NONBLOCK != 0 {
+        return false;
+    }
+    // Seconds and microseconds; both 0: without end.
+    let mut timeout = [0_u64; 2];
+    let mut length = 16_u32;
+    let (timeout_at, length_at) = (&raw mut timeout as u64, &raw mut length as u64);
+    let arguments = [fd, SOL_SOCKET, SO_SNDTIMEO, timeout_at, length_at, 0];
+    // SAFETY: the kernel writes at most 16 and four octets.
+    unsafe { call(nr::GETSOCKOPT, arguments) };
+    let [seconds, us] = timeout;
+    let seconds_ms = seconds.saturating_mul(1_000);
+    let wait_ms = match seconds_ms.saturating_add(us.div_ceil(1_000)) {
+        0 => u64::MAX,
+        ms => ms.min(i32::MAX as u64),
+    };
+    // `struct pollfd`: the descriptor, what is asked for and, in the upper half, what is found.
+    let mut asked = [fd as u32, POLLOUT];
+    // SAFETY: the kernel writes to the last two octets.
+    let found = unsafe { call(nr::POLL, [&raw mut asked as u64, 1, wait_ms, 0, 0, 0]) };
+    found == 1
 }
 
 /// Sets an integer option of a socket.

@@ -95,7 +95,8 @@ pub(crate) fn made_in_c(caller: &Caller<'_>, call: &mut Call, number: u64, flags
     if !is_held || number == nr::SENDTO && has_more(flags) {
         return Next::Go;
     }
-    // Without waiting for room: whoever cancels the thread must find it in the program's own SYSCALL.
+    // Without waiting for room: whoever cancels the thread must find it in the program's own SYSCALL, or in a call that
+    // does not begin again.
     call.r10 |= MSG_DONTWAIT;
     let result = call.make();
     let is_part = !kernel::failed(result) && result < call.rdx;
@@ -127,15 +128,35 @@ fn without_holding(
     if result == EAGAIN {
         return Next::Go;
     }
-    // The rest. Whether it waits is the socket's; what is written counts also if the rest is not.
-    let (start, length) = (call.rsi, call.rdx);
-    call.rsi = start.wrapping_add(result);
-    call.rdx = length.wrapping_sub(result);
-    let rest = call.make();
-    let rest = if kernel::failed(rest) { 0 } else { rest };
-    (call.rsi, call.rdx) = (start, length);
-    call.rax = result.wrapping_add(rest);
+    call.rax = with_the_rest(call, result);
     Next::Made
+}
+
+/// Writes the rest of a write of which `written` octets are written already, and returns how many are then, also if there
+/// is an error, which comes with the next call. Whether it waits for room is the socket's.
+///
+/// It waits in poll(2), which does not begin again behind a signal's handler, as a call that writes may. So a signal ends
+/// it with what is written, as it would end the program's own write. One that comes right before poll begins does not.
+#[inline(never)]
+fn with_the_rest(call: &Call, written: u64) -> u64 {
+    let flags = call.r10 | MSG_DONTWAIT | MSG_NOSIGNAL;
+    let mut done = written;
+    while done < call.rdx {
+        let (start, length) = (call.rsi.wrapping_add(done), call.rdx.wrapping_sub(done));
+        // SAFETY: the program's own octets, to where it writes them.
+        let sent = unsafe { kernel::call(nr::SENDTO, [call.rdi, start, length, flags, 0, 0]) };
+        if sent == EAGAIN {
+            let waits = call.r10 & MSG_DONTWAIT == 0;
+            if !waits || !kernel::waits_for_room(call.rdi) {
+                break;
+            }
+        } else if kernel::failed(sent) {
+            break;
+        } else {
+            done = done.wrapping_add(sent);
+        }
+    }
+    done
 }
 
 /// The flags with which `sendto` may be held.

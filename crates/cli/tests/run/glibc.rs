@@ -5,7 +5,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::grafted::{segments_of, segments_per_answer, started};
-use crate::musl::{COVERED, STALLED, before_and_after, built, end_by_being_cancelled, source};
+use crate::musl::{
+    COVERED, STALLED, before_and_after, built, end_by_being_cancelled, end_while_there_is_no_room,
+    source,
+};
 use crate::programs::{text, tinygram};
 
 fn in_c(folder: &Path) -> Option<PathBuf> {
@@ -43,12 +46,24 @@ fn a_static_program_in_rust_answers_in_one_segment() {
     assert!(after < 1.5, "{after} segments an answer under run");
 }
 
+fn cancelled(folder: &Path) -> Option<PathBuf> {
+    let flags = ["-O2", "-static", "-s", "-pthread"];
+    built(folder, "cc", &source("cancelled.c"), &flags)
+}
+
 #[test]
 fn a_thread_that_is_cancelled_ends_wherever_it_is() {
     let folder = tempfile::tempdir().unwrap();
-    let flags = ["-O2", "-static", "-s", "-pthread"];
-    if let Some(program) = built(folder.path(), "cc", &source("cancelled.c"), &flags) {
+    if let Some(program) = cancelled(folder.path()) {
         end_by_being_cancelled(&program);
+    }
+}
+
+#[test]
+fn a_thread_that_is_cancelled_ends_while_it_waits_for_room() {
+    let folder = tempfile::tempdir().unwrap();
+    if let Some(program) = cancelled(folder.path()) {
+        end_while_there_is_no_room(&program);
     }
 }
 

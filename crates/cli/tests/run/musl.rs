@@ -4,9 +4,9 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::grafted::{segments_of, segments_per_answer, started};
+use crate::grafted::{Server, segments_of, segments_per_answer, started};
 use crate::programs::{text, tinygram};
 
 /// Builds a program with this compiler; `None`, with the reason, if it cannot.
@@ -181,39 +181,95 @@ fn a_thread_that_is_cancelled_ends_wherever_it_is() {
     }
 }
 
-/// Asks a server whose threads are cancelled, each while it answers, waits for a question or waits for room; what
-/// arrives is what was to be sent, up to the end.
+#[test]
+fn a_thread_that_is_cancelled_ends_while_it_waits_for_room() {
+    let folder = tempfile::tempdir().unwrap();
+    if let Some(program) = cancelled(folder.path()) {
+        end_while_there_is_no_room(&program);
+    }
+}
+
+/// Asks a server whose threads are cancelled, each while it answers or waits for a question; what arrives is what was to
+/// be sent, up to the end.
 pub(super) fn end_by_being_cancelled(program: &Path) {
     const CONNECTIONS: u32 = 200;
     let mut command = tinygram();
     command.args(["run", "--eager", "--"]).arg(program);
     command.env("CONNECTIONS", CONNECTIONS.to_string());
-    let (mut server, address) = started(command);
+    let (server, address) = started(command);
     for number in 0..CONNECTIONS {
         let stream = TcpStream::connect(&address).unwrap();
         let asking = stream.try_clone().unwrap();
         let asks = std::thread::spawn(move || ask_until_it_fails(asking));
-        // Every other one reads only once the thread can write no more.
+        // Every other one begins to read later.
         if number % 2 == 1 {
             std::thread::sleep(Duration::from_millis(20));
         }
-        let mut received = Vec::new();
-        let _ = (&stream).read_to_end(&mut received);
-        let _ = stream.shutdown(Shutdown::Both);
+        let received = received_until_its_end(&stream);
         asks.join().unwrap();
-        let mut expected = (0..).flat_map(|question| (0..8).map(move |piece| (question, piece)));
-        let (whole, last) = match received.iter().rposition(|octet| *octet == b'\n') {
-            Some(at) => received.split_at(at + 1),
-            None => (&[][..], &received[..]),
-        };
-        for line in std::str::from_utf8(whole).unwrap().lines() {
-            let (question, piece) = expected.next().unwrap();
-            assert_eq!(line, format!("question {question} {piece}"));
-        }
-        let (question, piece) = expected.next().unwrap();
-        let next = format!("question {question} {piece}\n");
-        assert!(next.as_bytes().starts_with(last), "{next}: {last:?}");
+        let lines = received.split_inclusive(|octet| *octet == b'\n');
+        are_answers(lines, |question, piece| {
+            format!("question {question} {piece}\n")
+        });
     }
+    ended_well(server);
+}
+
+/// Asks a server whose threads are cancelled while each waits for room, which there is only once it has ended.
+pub(super) fn end_while_there_is_no_room(program: &Path) {
+    let mut command = tinygram();
+    command.args(["run", "--eager", "--"]).arg(program);
+    command.env("CONNECTIONS", "1").env("FULL", "1");
+    let (server, address) = started(command);
+    let stream = TcpStream::connect(&address).unwrap();
+    let asking = stream.try_clone().unwrap();
+    let asks = std::thread::spawn(move || ask_until_it_fails(asking));
+    ended_well(server);
+    let received = received_until_its_end(&stream);
+    asks.join().unwrap();
+    assert!(!received.is_empty());
+    are_answers(received.chunks(PIECE), |question, piece| {
+        let question = format!("question {question} ");
+        let width = PIECE - question.len() - 1;
+        format!("{question}{piece:width$}\n")
+    });
+}
+
+/// The octets of a piece where there is little room.
+const PIECE: usize = 1_000;
+/// How long a thread is waited for that is cancelled; it takes 0.3 s at most.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// Returns what arrives until the server closes the connection, or sends nothing for long.
+fn received_until_its_end(stream: &TcpStream) -> Vec<u8> {
+    let mut received = Vec::new();
+    stream.set_read_timeout(Some(LONGEST)).unwrap();
+    let _ = (&*stream).read_to_end(&mut received);
+    let _ = stream.shutdown(Shutdown::Both);
+    received
+}
+
+/// Compares what was received with the answers; the last piece may be a part of one.
+fn are_answers<'a>(
+    received: impl Iterator<Item = &'a [u8]>,
+    expected: impl Fn(u32, u32) -> String,
+) {
+    let mut all = (0..).flat_map(|question| (0..8).map(move |piece| (question, piece)));
+    let mut is_part = false;
+    for line in received {
+        let (question, piece) = all.next().unwrap();
+        let expected = expected(question, piece);
+        let said = String::from_utf8_lossy(line);
+        assert!(
+            !is_part && expected.starts_with(&*said),
+            "{expected}: {said}"
+        );
+        is_part = line.len() < expected.len();
+    }
+}
+
+/// Waits until the server has ended because all of its threads were cancelled.
+fn ended_well(mut server: Server) {
     for _ in 0..200 {
         if let Some(status) = server.0.try_wait().unwrap() {
             assert!(status.success(), "{status:?}");
@@ -224,10 +280,20 @@ pub(super) fn end_by_being_cancelled(program: &Path) {
     panic!("a thread was not cancelled");
 }
 
+/// Asks until the server closes the connection, which it does once the thread has ended.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a thread of the real world is waited for"
+)]
 fn ask_until_it_fails(mut stream: TcpStream) {
+    let latest = Instant::now() + LONGEST;
     for question in 0.. {
         if writeln!(stream, "question {question}").is_err() {
             return;
+        }
+        if Instant::now() > latest {
+            let _ = stream.shutdown(Shutdown::Both);
+            panic!("a thread was not cancelled");
         }
     }
 }

@@ -1,5 +1,6 @@
 /* As server.c with a thread for each connection, which is cancelled (pthread_cancel) after up to 20 ms, wherever it is,
- * and waited for. After CONNECTIONS of them the program ends, with 0 if all ended by it. */
+ * and waited for. After CONNECTIONS of them the program ends, with 0 if all ended by it. With FULL, pieces have 1,000
+ * octets, there is little room, and a thread is cancelled after 300 ms. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -10,6 +11,12 @@
 #include <unistd.h>
 
 static int pieces;
+
+/* Returns the width of a number that makes the piece as long as is asked for. */
+static int padding(const char *line)
+{
+    return getenv("FULL") ? 998 - (int)strlen(line) : 0;
+}
 
 static void *serve(void *argument)
 {
@@ -25,9 +32,11 @@ static void *serve(void *argument)
         line[held - 1] = 0;
         held = 0;
         for (int i = 0; i < pieces; i++) {
-            int length = snprintf(piece, sizeof piece, "%s %d\n", line, i);
-            if (write(fd, piece, length) != length)
-                return 0;
+            int length = snprintf(piece, sizeof piece, "%s %*d\n", line, padding(line), i);
+            /* A signal may end a write that waits for room with a part of it. */
+            for (int sent = 0, more; sent < length; sent += more)
+                if ((more = write(fd, piece + sent, length - sent)) < 0)
+                    return 0;
         }
     }
 }
@@ -47,10 +56,14 @@ int main(int count, char **words)
     fflush(stdout);
     for (; left; left--) {
         int fd = accept(listener, 0, 0);
+        int little = 8192;
+        if (getenv("FULL"))
+            setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &little, sizeof little);
         pthread_t one;
         pthread_create(&one, 0, serve, (void *)(long)fd);
         /* Without a limit a thread is cancelled once its connection is left alone for long. */
-        usleep(getenv("CONNECTIONS") ? rand() % 20000 : 100000000);
+        int most = getenv("FULL") ? 300000 : rand() % 20000;
+        usleep(getenv("CONNECTIONS") ? most : 100000000);
         pthread_cancel(one);
         void *result;
         pthread_join(one, &result);
