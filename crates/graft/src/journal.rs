@@ -306,7 +306,7 @@ pub fn boot() -> String {
     text.trim().to_owned()
 }
 
-/// Returns when a process started, in the kernel's ticks; `None` if there is none, or it has ended.
+/// Returns when a process or thread started, in the kernel's ticks; `None` if there is none, or it has ended.
 #[must_use]
 pub fn started(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

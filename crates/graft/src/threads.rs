@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use libc::{c_int, pid_t};
 
+use crate::journal::started;
 use crate::tracee::{Stop, Tracee};
 
 /// All threads of a process, stopped. They go on when this is dropped.
@@ -265,19 +266,13 @@ fn seized(tid: pid_t) -> io::Result<bool> {
         Ok(()) => Ok(true),
         Err(error) if gone(&error) => Ok(false),
         // So the kernel says of one that has ended and is still listed.
-        Err(error) if error.raw_os_error() == Some(libc::EPERM) && has_ended(tid) => Ok(false),
+        Err(error)
+            if error.raw_os_error() == Some(libc::EPERM) && started(tid as u32).is_none() =>
+        {
+            Ok(false)
+        }
         Err(error) => Err(error),
     }
-}
-
-/// Returns whether a thread has ended, by its state in `/proc`.
-fn has_ended(tid: pid_t) -> bool {
-    let Ok(text) = fs::read_to_string(format!("/proc/{tid}/stat")) else {
-        return true;
-    };
-    // The name before the state is in parentheses, and may contain some.
-    let state = text.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0]);
-    matches!(state, Some(b'Z' | b'X'))
 }
 
 /// Returns whether a signal handler of the thread will return to a place that satisfies `is_meant`: whether
