@@ -78,29 +78,35 @@ fn by_reason(results: &Diagnosis) -> Vec<(Vec<&str>, Obstacles)> {
 
 /// Returns what took more time than the stalls, if there are stalls and something did.
 fn slower(total: &Summary) -> Option<String> {
-    let (by, ns) = total.sight.dominant().filter(|_| total.stalls > 0)?;
-    let sentence = format!(
+    let is_more = |&(_, ns): &(_, i64)| total.stalls > 0 && ns > total.cost_ns;
+    let (by, ns) = total.sight.dominant().filter(is_more)?;
+    Some(format!(
         "More than the stalls cost, {} of the {} that connections lasted, {}.",
         seconds(ns),
         seconds(total.sight.lifetime_ns),
         by.sentence()
-    );
-    (ns > total.cost_ns).then_some(sentence)
+    ))
 }
 
-/// Returns what the checks saw that bounded the possible stalls, the most frequent first.
-fn bounds(results: &Diagnosis) -> String {
-    let mut reasons: Vec<(&str, usize)> = Vec::new();
+/// Returns what the checks saw that bounded the possible stalls, of which there are so many, the most frequent first.
+fn bounds(results: &Diagnosis, all: u64) -> String {
     let possible = results.findings().map(|(_, finding)| finding);
     let possible = possible.filter(|it| it.kind.is_stall() && !it.tier().accuses());
-    for bound in possible.filter_map(Finding::bounded_by) {
-        let why = bound.check.failed;
+    let bounds = possible.filter_map(Finding::bounded_by);
+    because(bounds.map(|bound| bound.check.failed), all)
+}
+
+/// Returns the reasons with how often each is there. Only what is kept has one: where that is not all, it is said.
+fn because<'a>(each: impl Iterator<Item = &'a str>, all: u64) -> String {
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    for why in each {
         match reasons.iter_mut().find(|(known, _)| *known == why) {
             Some((_, count)) => *count += 1,
             None => reasons.push((why, 1)),
         }
     }
     reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let kept: usize = reasons.iter().map(|(_, count)| count).sum();
     let said = match &reasons[..] {
         [] => return String::new(),
         [(why, _)] => (*why).to_owned(),
@@ -118,7 +124,10 @@ fn bounds(results: &Diagnosis) -> String {
             others.iter().map(|(_, count)| count).sum::<usize>()
         ),
     };
-    format!(": {said}")
+    match kept as u64 == all {
+        true => format!(": {said}"),
+        false => format!("; of the {kept} that were kept: {said}"),
+    }
 }
 
 /// Returns remarks that accuse nobody, a sentence each.
@@ -134,7 +143,7 @@ pub fn asides(results: &Diagnosis) -> Vec<String> {
         sentences.push(format!(
             "{stalls} possible, {}, and not counted{} (listed below).",
             seconds(total.possible_ns),
-            bounds(results)
+            bounds(results, total.possible)
         ));
     }
     if total.sight.unwatched > 0 {
@@ -179,5 +188,16 @@ mod tests {
         let more = said(401).expect("a sentence");
         assert!(more.contains("before the servers answered"), "{more}");
         assert_eq!(said(400), None);
+    }
+
+    #[test]
+    fn reasons_add_up_or_are_said_to_be_of_some() {
+        let each = || ["far", "alone", "far"].into_iter();
+        assert_eq!(because(each(), 3), ": far (2), and alone (1)");
+        assert_eq!(
+            because(each(), 5),
+            "; of the 3 that were kept: far (2), and alone (1)"
+        );
+        assert_eq!(because([].into_iter(), 5), "");
     }
 }
