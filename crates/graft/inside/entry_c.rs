@@ -4,6 +4,89 @@
 use crate::entry::{BELOW_64, graft_cells, on_c_call};
 use crate::kernel::nr;
 
+/// The calls below 64 that matter in C, one bit each: those that matter in Go, and `accept`.
+const LOW: u64 = BELOW_64 | 1 << nr::ACCEPT;
+
+/// Goes on behind it if the call whose number is in this register may matter here; if not, at 4, where the jump back is.
+macro_rules! if_it_matters {
+    ($number:literal) => {
+        concat!(
+            "mov r11, {low}\n",
+            "cmp ",
+            $number,
+            ", 63\n",
+            "ja 2f\n",
+            "bt r11, ",
+            $number,
+            "\n",
+            "jc 3f\n",
+            "4:\n",
+            "jmp qword ptr [rip + {cells} + 32]\n",
+            "2:\n",
+            "cmp ",
+            $number,
+            ", {futex}\n",
+            "je 3f\n",
+            "cmp ",
+            $number,
+            ", {clock_nanosleep}\n",
+            "jb 4b\n",
+            "cmp ",
+            $number,
+            ", {execveat}\n",
+            "ja 4b\n",
+            "3:\n",
+            // A child has the shared memory, too, but not the descriptors.
+            "mov r11, [rip + {cells} + 40]\n",
+            "cmp dword ptr [r11], 0\n",
+            "je 4b",
+        )
+    };
+}
+
+/// Pushes the registers as a [`Call`](crate::entry::Call), below RBX, which becomes the thread pointer.
+macro_rules! save {
+    () => {
+        "push rbx
+         mov rbx, fs:[0]
+         push rbx
+         push r9
+         push r8
+         push r10
+         push rdx
+         push rsi
+         push rdi
+         push rax"
+    };
+}
+
+/// Takes back what `save` has pushed.
+macro_rules! restore {
+    () => {
+        "pop rax
+         pop rdi
+         pop rsi
+         pop rdx
+         pop r10
+         pop r8
+         pop r9
+         pop rbx
+         pop rbx"
+    };
+}
+
+/// Asks what becomes of the call that was pushed last. The answer is in EAX.
+macro_rules! ask {
+    () => {
+        "mov rdi, rsp
+         mov rsi, [rip + {cells}]
+         mov rbx, rsp
+         and rsp, -16
+         call {on_call}
+         mov rsp, rbx"
+    };
+}
+
 /// The stub for musl's `__syscall_cp_c`, through which its calls pass that may wait.
 ///
 /// # Safety
@@ -20,55 +103,15 @@ pub unsafe extern "C" fn graft_musl_syscall() {
         "mov rsi, rdx",
         "mov r9, [rsp + 8]",
         "mov rdx, rcx",
-        "mov r11, {low}",
-        "cmp rax, 63",
-        "ja 2f",
-        "bt r11, rax",
-        "jc 3f",
-        "4:",
-        "jmp qword ptr [rip + {cells} + 32]",
-        "2:",
-        "cmp rax, {futex}",
-        "je 3f",
-        "cmp rax, {clock_nanosleep}",
-        "jb 4b",
-        "cmp rax, {execveat}",
-        "ja 4b",
-        "3:",
-        // A child has the shared memory, too, but not the descriptors.
-        "mov r11, [rip + {cells} + 40]",
-        "cmp dword ptr [r11], 0",
-        "je 4b",
-        "push rbx",
-        "mov rbx, fs:[0]",
-        "push rbx",
-        "push r9",
-        "push r8",
-        "push r10",
-        "push rdx",
-        "push rsi",
-        "push rdi",
-        "push rax",
-        "mov rdi, rsp",
-        "mov rsi, [rip + {cells}]",
-        "mov rbx, rsp",
-        "and rsp, -16",
-        "call {on_call}",
-        "mov rsp, rbx",
+        if_it_matters!("rax"),
+        save!(),
+        ask!(),
         "mov r11d, eax",
-        "pop rax",
-        "pop rdi",
-        "pop rsi",
-        "pop rdx",
-        "pop r10",
-        "pop r8",
-        "pop r9",
-        "pop rbx",
-        "pop rbx",
+        restore!(),
         "test r11d, r11d",
         "jz 4b",
         "ret",
-        low = const BELOW_64 | 1 << nr::ACCEPT,
+        low = const LOW,
         futex = const nr::FUTEX,
         clock_nanosleep = const nr::CLOCK_NANOSLEEP,
         execveat = const nr::EXECVEAT,
@@ -90,25 +133,7 @@ pub unsafe extern "C" fn graft_musl_cancellable() {
         // are in RSI, RDX, RCX, R8, R9 and on the stack.
         "cmp dword ptr [rdi], 0",
         "jne 4f",
-        "mov r11, {low}",
-        "cmp rsi, 63",
-        "ja 2f",
-        "bt r11, rsi",
-        "jc 3f",
-        "4:",
-        "jmp qword ptr [rip + {cells} + 32]",
-        "2:",
-        "cmp rsi, {futex}",
-        "je 3f",
-        "cmp rsi, {clock_nanosleep}",
-        "jb 4b",
-        "cmp rsi, {execveat}",
-        "ja 4b",
-        "3:",
-        // A child has the shared memory, too, but not the descriptors.
-        "mov r11, [rip + {cells} + 40]",
-        "cmp dword ptr [r11], 0",
-        "je 4b",
+        if_it_matters!("rsi"),
         "push rbx",
         "push rdi",
         "push qword ptr fs:[0]",
@@ -119,12 +144,7 @@ pub unsafe extern "C" fn graft_musl_cancellable() {
         "push rcx",
         "push rdx",
         "push rsi",
-        "mov rdi, rsp",
-        "mov rsi, [rip + {cells}]",
-        "mov rbx, rsp",
-        "and rsp, -16",
-        "call {on_call}",
-        "mov rsp, rbx",
+        ask!(),
         "mov r11d, eax",
         "pop rsi",
         "pop rdx",
@@ -139,7 +159,7 @@ pub unsafe extern "C" fn graft_musl_cancellable() {
         "jz 4b",
         "mov rax, rsi",
         "ret",
-        low = const BELOW_64 | 1 << nr::ACCEPT,
+        low = const LOW,
         futex = const nr::FUTEX,
         clock_nanosleep = const nr::CLOCK_NANOSLEEP,
         execveat = const nr::EXECVEAT,
@@ -164,32 +184,10 @@ pub unsafe extern "C" fn graft_glibc_syscall() {
         // Over the red zone: the caller may be a function that calls no other.
         "sub rsp, 128",
         "push r11",
-        "push rbx",
-        "mov rbx, fs:[0]",
-        "push rbx",
-        "push r9",
-        "push r8",
-        "push r10",
-        "push rdx",
-        "push rsi",
-        "push rdi",
-        "push rax",
-        "mov rdi, rsp",
-        "mov rsi, [rip + {cells}]",
-        "mov rbx, rsp",
-        "and rsp, -16",
-        "call {on_call}",
-        "mov rsp, rbx",
+        save!(),
+        ask!(),
         "mov ecx, eax",
-        "pop rax",
-        "pop rdi",
-        "pop rsi",
-        "pop rdx",
-        "pop r10",
-        "pop r8",
-        "pop r9",
-        "pop rbx",
-        "pop rbx",
+        restore!(),
         "pop r11",
         "add rsp, 128",
         "test ecx, ecx",
