@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::grafted::{segments_of, segments_per_answer, started};
+use crate::grafted::{segments_of, started};
 use crate::musl::{
-    COVERED, STALLED, before_and_after, built, end_by_being_cancelled, end_while_there_is_no_room,
-    source,
+    COVERED, STALLED, a_socket_becomes_a_file, answers_in_one_segment, before_and_after, built,
+    changed, end_by_being_cancelled, end_while_there_is_no_room, refused, source,
 };
-use crate::programs::{text, tinygram};
+use crate::programs::tinygram;
 
 fn in_c(folder: &Path) -> Option<PathBuf> {
     let flags = ["-O2", "-static", "-s", "-pthread"];
@@ -23,12 +23,7 @@ fn a_static_program_in_c_answers_in_one_segment() {
         return;
     };
     for kind in ["thread", "poll"] {
-        let (before, after) = before_and_after(&program, kind);
-        assert!(
-            before > 1.9,
-            "{kind}: {before} segments an answer without us"
-        );
-        assert!(after < 1.5, "{kind}: {after} segments an answer under run");
+        answers_in_one_segment(&program, kind);
     }
 }
 
@@ -41,9 +36,7 @@ fn a_static_program_in_rust_answers_in_one_segment() {
     let Some(program) = built(folder.path(), &rustc, &source("server.rs"), &flags) else {
         return;
     };
-    let (before, after) = before_and_after(&program, "");
-    assert!(before > 1.9, "{before} segments an answer without us");
-    assert!(after < 1.5, "{after} segments an answer under run");
+    answers_in_one_segment(&program, "");
 }
 
 fn cancelled(folder: &Path) -> Option<PathBuf> {
@@ -75,25 +68,16 @@ fn the_rule_comes_into_a_running_program_and_leaves_it() {
         return;
     };
     let (server, address) = started(Command::new(&program));
-    let pid = server.0.id().to_string();
+    let pid = server.0.id();
     // Its thread waits for the next question.
     let waiting = std::net::TcpStream::connect(&address).unwrap();
     std::thread::sleep(Duration::from_millis(50));
-    let said = |option: &str| {
-        let journal = folder.path().join("journal");
-        let mut command = tinygram();
-        command
-            .args(["run", option, &pid, "--journal"])
-            .arg(journal);
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{option}: {output:?}");
-    };
     for _ in 0..2 {
         assert!(segments_of(STALLED, &address) > 1.9);
-        said("--attach");
+        changed(folder.path(), "--attach", pid);
         let covered = segments_of(COVERED, &address);
         assert!(covered < 1.5, "{covered} segments an answer");
-        said("--detach");
+        changed(folder.path(), "--detach", pid);
     }
     assert!(segments_of(STALLED, &address) > 1.9);
     drop(waiting);
@@ -115,20 +99,7 @@ fn a_socket_that_became_a_file_is_written_to_as_a_file() {
     let Some(program) = in_c(folder.path()) else {
         return;
     };
-    let file = folder.path().join("file");
-    let mut command = tinygram();
-    command.args(["run", "--eager", "--"]).arg(&program);
-    command.env("KIND", "file").env("FILE", &file);
-    let (_server, address) = started(command);
-    segments_per_answer(&address);
-    let expected: String = (0..8).map(|piece| format!("written {piece}\n")).collect();
-    for _ in 0..100 {
-        if std::fs::read_to_string(&file).is_ok_and(|content| content == expected) {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("{:?}", std::fs::read_to_string(&file));
+    a_socket_becomes_a_file(folder.path(), &program);
 }
 
 /// All that matters to the rule passes through the places that were found.
@@ -163,14 +134,6 @@ fn a_wait_in_an_unknown_place_is_refused_with_what_helps() {
     let Some(program) = built(folder.path(), "cc", &waits, &["-static"]) else {
         return;
     };
-    let output = tinygram()
-        .args(["run", "--"])
-        .arg(&program)
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = text(&output);
-    assert_eq!(said.lines().count(), 1, "{said}");
+    let said = refused(&program);
     assert!(said.contains("makes the system call 7"), "{said}");
-    assert!(said.contains("tinygram run --cgroup"), "{said}");
 }

@@ -61,6 +61,55 @@ pub(super) fn before_and_after(program: &Path, kind: &str) -> (f64, f64) {
     (before, after)
 }
 
+/// Asks a program as it is and under `run`.
+pub(super) fn answers_in_one_segment(program: &Path, kind: &str) {
+    let (before, after) = before_and_after(program, kind);
+    // Nagle's algorithm holds what follows the first piece, if it is left alone.
+    assert!(
+        before > 1.9,
+        "{kind}: {before} segments an answer without us"
+    );
+    assert!(after < 1.5, "{kind}: {after} segments an answer under run");
+}
+
+/// Puts the rule into a process (`--attach`), or takes it out (`--detach`).
+pub(super) fn changed(folder: &Path, option: &str, pid: u32) {
+    let mut command = tinygram();
+    command.args(["run", option, &pid.to_string(), "--journal"]);
+    command.arg(folder.join("journal"));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{option}: {output:?}");
+}
+
+/// Has a descriptor that was a socket become a file, behind the C library's back, and looks at what was written.
+pub(super) fn a_socket_becomes_a_file(folder: &Path, program: &Path) {
+    let file = folder.join("file");
+    let mut command = tinygram();
+    command.args(["run", "--eager", "--"]).arg(program);
+    command.env("KIND", "file").env("FILE", &file);
+    let (_server, address) = started(command);
+    segments_per_answer(&address);
+    let expected: String = (0..8).map(|piece| format!("written {piece}\n")).collect();
+    for _ in 0..100 {
+        if std::fs::read_to_string(&file).is_ok_and(|content| content == expected) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{:?}", std::fs::read_to_string(&file));
+}
+
+/// Returns the one line with which a program is refused. It says what helps.
+pub(super) fn refused(program: &Path) -> String {
+    let output = tinygram().args(["run", "--"]).arg(program).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("tinygram run --cgroup"), "{said}");
+    said
+}
+
 /// Answers that are asked for where each may wait 40 ms for an acknowledgment.
 pub(super) const STALLED: u32 = 50;
 /// Answers that are asked for elsewhere.
@@ -73,13 +122,7 @@ fn a_static_program_in_c_answers_in_one_segment() {
         return;
     };
     for kind in ["thread", "poll"] {
-        let (before, after) = before_and_after(&program, kind);
-        // Nagle's algorithm holds what follows the first piece, if it is left alone.
-        assert!(
-            before > 1.9,
-            "{kind}: {before} segments an answer without us"
-        );
-        assert!(after < 1.5, "{kind}: {after} segments an answer under run");
+        answers_in_one_segment(&program, kind);
     }
 }
 
@@ -91,9 +134,7 @@ fn a_static_program_in_rust_answers_in_one_segment() {
     let Some(program) = built(folder.path(), &rustc, &source("server.rs"), &target) else {
         return;
     };
-    let (before, after) = before_and_after(&program, "");
-    assert!(before > 1.9, "{before} segments an answer without us");
-    assert!(after < 1.5, "{after} segments an answer under run");
+    answers_in_one_segment(&program, "");
 }
 
 #[test]
@@ -103,21 +144,12 @@ fn the_rule_comes_into_a_running_static_program_and_leaves_it() {
         return;
     };
     let (server, address) = started(Command::new(&program));
-    let pid = server.0.id().to_string();
-    let said = |option: &str| {
-        let journal = folder.path().join("journal");
-        let mut command = tinygram();
-        command
-            .args(["run", option, &pid, "--journal"])
-            .arg(journal);
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{option}: {output:?}");
-    };
+    let pid = server.0.id();
     assert!(segments_of(STALLED, &address) > 1.9);
-    said("--attach");
+    changed(folder.path(), "--attach", pid);
     let covered = segments_of(COVERED, &address);
     assert!(covered < 1.5, "{covered} segments an answer");
-    said("--detach");
+    changed(folder.path(), "--detach", pid);
     let after = segments_of(STALLED, &address);
     assert!(after > 1.9, "{after} segments an answer");
 }
@@ -140,20 +172,7 @@ fn a_socket_that_became_a_file_is_written_to_as_a_file() {
     let Some(program) = in_c(folder.path()) else {
         return;
     };
-    let file = folder.path().join("file");
-    let mut command = tinygram();
-    command.args(["run", "--eager", "--"]).arg(&program);
-    command.env("KIND", "file").env("FILE", &file);
-    let (_server, address) = started(command);
-    segments_per_answer(&address);
-    let expected: String = (0..8).map(|piece| format!("written {piece}\n")).collect();
-    for _ in 0..100 {
-        if std::fs::read_to_string(&file).is_ok_and(|content| content == expected) {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("{:?}", std::fs::read_to_string(&file));
+    a_socket_becomes_a_file(folder.path(), &program);
 }
 
 /// Where `pthread_cancel` is linked in, the calls pass another place.
@@ -168,9 +187,7 @@ fn a_static_program_that_cancels_threads_answers_in_one_segment() {
     let Some(program) = cancelled(folder.path()) else {
         return;
     };
-    let (before, after) = before_and_after(&program, "");
-    assert!(before > 1.9, "{before} segments an answer without us");
-    assert!(after < 1.5, "{after} segments an answer under run");
+    answers_in_one_segment(&program, "");
 }
 
 #[test]
@@ -307,18 +324,12 @@ fn a_static_program_of_another_shape_is_refused_with_what_helps() {
     let mut octets = std::fs::read(&program).unwrap();
     // mov r11,rdi; mov rax,rsi; mov rdi,rdx: the first is changed to one that does the same.
     let usual = b"\x49\x89\xfb\x48\x89\xf0\x48\x89\xd7";
-    let at = octets.windows(usual.len()).position(|nine| nine == usual);
-    let at = at.unwrap();
+    let at = octets
+        .windows(usual.len())
+        .position(|nine| nine == usual)
+        .unwrap();
     octets[at..at + 3].copy_from_slice(b"\x4c\x8b\xdf");
     std::fs::write(&program, octets).unwrap();
-    let output = tinygram()
-        .args(["run", "--"])
-        .arg(&program)
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = text(&output);
-    assert_eq!(said.lines().count(), 1, "{said}");
+    let said = refused(&program);
     assert!(said.contains("calls pass in a known place"), "{said}");
-    assert!(said.contains("tinygram run --cgroup"), "{said}");
 }
