@@ -1,11 +1,11 @@
 """Entries: what a file of atlas/entries says, and where its program comes from."""
-import json, os, pathlib, pwd, re, subprocess, tempfile, tomllib
+import hashlib, json, os, pathlib, pwd, re, subprocess, tempfile, tomllib
 
 ATLAS = pathlib.Path(__file__).resolve().parent.parent
 #: Others' code runs as this user.
 USER = "nobody"
 PYTHON = "/usr/bin/python3"
-FIELDS = {"name", "language", "side", "documented", "known", "get", "start", "peer", "option", "conversation", "takes_s"}
+FIELDS = {"name", "language", "side", "documented", "known", "get", "start", "peer", "option", "conversation"}
 
 
 class Missing(Exception):
@@ -35,8 +35,10 @@ class Entry:
         folder = cache / self.id
         if wanted := self.get.get("pypi"):
             lock = self.path.with_suffix(".lock")
-            if locking or not lock.exists():
+            if locking:
                 write_lock(wanted, lock)
+            elif not lock.exists():
+                raise Missing(f"{lock.name} is not there; atlas/run --lock writes it")
             words["python"] = str(venv(folder, lock) / "bin/python")
         if wanted := self.get.get("npm"):
             words["modules"] = str(packages(folder, wanted))
@@ -52,6 +54,13 @@ class Entry:
         if not found:
             raise Missing(f"its version is not said: {last_line(said.stderr)}")
         return words, found.group()
+
+
+    def digest(self):
+        """Of all that a row is made by: the entry's files, and the ends that speak to it."""
+        files = [self.path, *sorted(self.here.rglob("*")), *sorted((ATLAS / "peers").glob("*.py")), *sorted((ATLAS / "parts").glob("*.py"))]
+        octets = b"".join(file.read_bytes() for file in files if file.is_file())
+        return hashlib.sha256(octets).hexdigest()[:16]
 
 
 def read(only, family):

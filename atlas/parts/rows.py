@@ -6,22 +6,21 @@ STALLS = 0.5
 DOES_NOT = 0.05
 
 
-def of_watch(documents, namespaces):
+def of_watch(documents, namespaces, side):
     """Stalls by their sender and the line that wrote, of the kernel's own account; those of these network namespaces."""
     findings = [one for one in documents if one.get("event") == "stall" and one["network_namespace"] in namespaces]
     costs = sorted(one["cost_ns"] for one in findings)
-    summary = next((one for one in documents if one.get("event") == "summary"), {"rows": []})
-    sites = [site["call_site"] for row in summary["rows"] for site in row.get("call_sites", [])]
-    return {"stalls": len(findings), "blamed": most([one["side"] for one in findings]), "kind": most([one["kind"] for one in findings]),
+    own = [row for row in documents[-1]["rows"] if row["network_namespace"] in namespaces and row["side"] == side]
+    sites = [site["call_site"] for row in own for site in row["call_sites"]]
+    return {"stalls": len(findings), "of_its_side": sum(one["side"] == side for one in findings), "kind": most([one["kind"] for one in findings]),
             "cost_p50_ms": round(costs[len(costs) // 2] / 1e6, 3) if costs else None, "line": line_of(sites)}
 
 
 def of_capture(document, side, exchanges):
     """Stalls by packets, and the entry's segments and octets."""
     data = [one[f"{side}_data"] for one in document["connections"]]
-    findings = document["findings"]
     octets, mss = sum(one["bytes"] for one in data), max((one["mss"] for one in data), default=None)
-    return {"stalls": document["summary"]["stalls"], "blamed": most([one["blame"] for one in findings]), "octets": octets,
+    return {"stalls": document["summary"]["stalls"], "of_its_side": sum(one["blame"] == side for one in document["findings"]), "octets": octets,
             "segments": sum(one["segments"] for one in data), "mss": mss,
             "fewest_an_exchange": -(-octets // exchanges // mss) if mss else None,
             "policy": most([one["sender_policy"] for one in data]), "connections": len(data)}
@@ -33,17 +32,23 @@ def of_sockets(document, address, port):
     return {name: most([one[name] for one in owned]) for name in ["nodelay", "cork"]}
 
 
-def verdict(trials, side):
-    """`stalls` where all three instruments say so, of the entry's side; `does not stall` where none does, with both kinds of peer."""
-    def shares(trial):
-        of_entry = lambda one: one["stalls"] if one["blamed"] in (side, None) else 0
-        return [count / trial["exchanges"] for count in (trial["stalled"], of_entry(trial["kernel"]), of_entry(trial["capture"]))]
-    seen = [shares(trial) for trial in trials]
-    if any(all(share >= STALLS for share in one) for one in seen):
+def verdict(trials):
+    """What the trials of a conversation say together.
+
+    `stalls` where in one of them all three instruments say so, of the entry's side; `does not stall` where none says so of either side in
+    any, with both kinds of peer; `cannot tell` where each exchange has a connection of its own, on which nothing is held yet.
+    """
+    whole = [trial for trial in trials if "failed" not in trial]
+    if any(all(count >= STALLS * trial["exchanges"] for count in (trial["stalled"], trial["kernel"]["of_its_side"], trial["capture"]["of_its_side"]))
+           for trial in whole):
         return "stalls"
-    if all(share <= DOES_NOT for one in seen for share in one):
-        return "does not stall"
-    return "instruments disagree"
+    if len(whole) < len(trials):
+        return "failed"
+    if any(count > DOES_NOT * trial["exchanges"] for trial in trials for count in (trial["stalled"], trial["kernel"]["stalls"], trial["capture"]["stalls"])):
+        return "instruments disagree"
+    if any(trial["capture"]["connections"] > trial["exchanges"] / 2 for trial in trials):
+        return "cannot tell"
+    return "does not stall"
 
 
 def most(values):

@@ -1,6 +1,6 @@
 """One conversation with one entry, seen by three instruments: the client's clock, the kernel (`tinygram watch`) and a
 capture (`tinygram diagnose`)."""
-import contextlib, json, os, pathlib, select, signal, subprocess, time
+import contextlib, json, os, pathlib, select, shutil, signal, subprocess, time
 
 from shared import programs
 from shared.network import CLIENT, SERVER
@@ -10,7 +10,7 @@ from . import rows
 from .entries import ATLAS, PYTHON, as_user, filled
 
 PORT = 7700
-#: An exchange that took so much longer than the path and the program's own pauses has stalled. The shortest delayed ACK of
+#: An exchange that took so much longer than the path has stalled. The shortest delayed ACK of
 #: Linux is 40 ms; what a busy machine adds is less.
 STALL_MS = 25.0
 #: So many exchanges go before those that are counted, where something is changed.
@@ -28,7 +28,11 @@ class Sides:
 
     def __init__(self, network, entry, words, scratch):
         self.network, self.entry, self.scratch = network, entry, scratch
-        self.words = {**words, "address": SERVER, "port": str(PORT), "scratch": scratch}
+        # Where an ordinary user may read them, wherever the checkout is.
+        for folder in ["entries", "peers"]:
+            shutil.copytree(ATLAS / folder, f"{scratch}/atlas/{folder}")
+        here = f"{scratch}/atlas/{entry.here.relative_to(ATLAS)}"
+        self.words = {**words, "here": here, "address": SERVER, "port": str(PORT), "scratch": scratch}
         self.where = 0 if entry.side == "server" else 1
         # The last word of what enters one is --net=PATH.
         self.namespaces = {os.stat(network.within(index)[-1].partition("=")[2]).st_ino for index in [0, 1]}
@@ -41,7 +45,7 @@ class Sides:
         words = {**self.words, "exchanges": str(exchanges)}
         if self.entry_is(side):
             return as_user([*wrapper, *filled([*(start or self.entry.start), *(conversation["asks"] if side == "client" else [])], words)])
-        peer = str(ATLAS / "peers" / f"speak_{self.entry.peer}.py")
+        peer = f"{self.scratch}/atlas/peers/speak_{self.entry.peer}.py"
         if side == "server":
             return as_user([PYTHON, peer, "answer", str(PORT), kind])
         return as_user([PYTHON, peer, "ask", SERVER, str(PORT), str(exchanges), kind, *conversation["asks"]])
@@ -77,41 +81,44 @@ class Sides:
 
 
 class Lines:
-    """What a client says of its exchanges: a line each, the time in milliseconds as its second word."""
+    """What a client says of its exchanges: a line each, when it began (in seconds since 1970) and how long it took in milliseconds."""
 
     def __init__(self, sides, client):
         self.sides, self.client, self.rest = sides, client, b""
 
-    def take(self, wanted):
-        """The times of the next exchanges."""
+    def take(self, wanted, since=0.0):
+        """The times of the next exchanges that began after an instant."""
         times, until = [], time.monotonic() + PATIENCE_S
         while len(times) < wanted:
             ready, _, _ = select.select([self.client.stdout], [], [], max(0, until - time.monotonic()))
             more = os.read(self.client.stdout.fileno(), 65536) if ready else b""
             if not more:
                 raise Failed(f"the client came to {len(times)} exchanges: {self.sides.said('client')}")
-            times += self.of(more)
+            times += self.of(more, since)
         return times
 
-    def there(self):
-        """The times of those that are told already; it waits for none."""
+    def until(self, deadline, since=0.0):
+        """The times of those that are told before a deadline; a client whose pipe is full would stand still."""
         times = []
-        while select.select([self.client.stdout], [], [], 0)[0] and (more := os.read(self.client.stdout.fileno(), 65536)):
-            times += self.of(more)
+        while select.select([self.client.stdout], [], [], max(0, deadline - time.monotonic()))[0]:
+            more = os.read(self.client.stdout.fileno(), 65536)
+            if not more:
+                raise Failed(f"the client ended: {self.sides.said('client')}")
+            times += self.of(more, since)
         return times
 
-    def of(self, octets):
+    def of(self, octets, since):
         *lines, self.rest = (self.rest + octets).split(b"\n")
-        return [float(line.split()[1]) for line in lines if len(line.split()) == 2]
+        pairs = [line.split() for line in lines if len(line.split()) == 2]
+        return [float(took) for began, took in pairs if float(began) >= since]
 
 
 @contextlib.contextmanager
-def stopped(process):
-    """The program and its children stand still."""
+def stopped(process, lines, since=0.0):
+    """The program and its children stand still. Gives the times that were told until then."""
     os.killpg(process.pid, signal.SIGSTOP)
     try:
-        time.sleep(0.3)
-        yield
+        yield lines.until(time.monotonic() + 0.3, since)
     finally:
         os.killpg(process.pid, signal.SIGCONT)
 
@@ -125,8 +132,10 @@ def as_shipped(sides, conversation, kind, exchanges):
                 times = Lines(sides, client).take(exchanges)
                 sockets = open_sockets(sides)
     packets = rows.of_capture(diagnosed(capture), sides.entry.side, exchanges)
-    return {**figures(times, packets["segments"], sides, conversation), "kernel": rows.of_watch(watched(), sides.namespaces), "capture": packets,
-            "sockets": rows.of_sockets(sockets, SERVER if sides.where == 0 else CLIENT, PORT)}
+    if packets["segments"] < exchanges:
+        raise Failed(f"the capture has {packets['segments']} segments of {exchanges} exchanges")
+    return {**figures(times, packets["segments"], sides), "kernel": rows.of_watch(watched(), sides.namespaces, sides.entry.side),
+            "capture": packets, "sockets": rows.of_sockets(sockets, SERVER if sides.where == 0 else CLIENT, PORT)}
 
 
 def changed(sides, conversation, kind, exchanges, change):
@@ -139,16 +148,13 @@ def changed(sides, conversation, kind, exchanges, change):
             lines = Lines(sides, client)
             # What begins a connection is not counted, and `run` learns from the first answers.
             lines.take(WARM_UP)
-            with setting(sides) if change == "nodelay" else contextlib.nullcontext():
-                with stopped(client):
-                    lines.there()
-                    before = Sent(sides)
-                # The one that stood still is not counted, either.
-                times = lines.take(exchanges + 1)
-                with stopped(client):
-                    times += lines.there()
+            with setting(sides, lines) if change == "nodelay" else contextlib.nullcontext():
+                with stopped(client, lines):
+                    before, since = Sent(sides), time.time()
+                times = lines.take(exchanges, since)
+                with stopped(client, lines, since) as more:
                     sent = Sent(sides).since(before)
-    return figures(times[1:], sent * (len(times) - 1) / len(times), sides, conversation)
+    return figures(times + more, sent, sides)
 
 
 class Sent:
@@ -167,8 +173,8 @@ class Sent:
         return self.all - before.all
 
 
-def figures(times, sent, sides, conversation):
-    usual = sides.network.rtt_ms * conversation.get("round_trips", 1) + conversation.get("pauses_ms", 0)
+def figures(times, sent, sides):
+    usual = sides.network.rtt_ms
     times = sorted(times)
     return {"exchanges": len(times), "stalled": sum(one > usual + STALL_MS for one in times), "p50_ms": rank(times, 0.5),
             "p99_ms": rank(times, 0.99), "segments_an_exchange": round(sent / len(times), 2)}
@@ -185,15 +191,18 @@ def rank(times, share):
 def watching(sides):
     with open(f"{sides.scratch}/watch.said", "w") as said:
         watch = subprocess.Popen([programs.TINYGRAM, "watch", "--json", "--once", "300s", str(PORT)], stdout=subprocess.PIPE, stderr=said, text=True)
-    # The first line would only come with a finding.
-    time.sleep(1.5)
     lines = []
 
     def seen():
         found = [json.loads(line) for line in lines]
-        return [one for one in found if one.get("schema") == "tinygram.watch/1"]
+        summary = found[-1] if found else {}
+        if summary.get("event") != "summary" or summary["source"] != "kernel" or summary["events_lost"]:
+            raise Failed(f"watch saw not all: {sides.said('watch')}")
+        return found
 
     try:
+        # The first line would only come with a finding.
+        time.sleep(1.5)
         yield seen
     finally:
         time.sleep(0.3)
@@ -205,10 +214,9 @@ def watching(sides):
 def capturing(sides, path):
     command = [*sides.network.within(sides.where), "tcpdump", "-i", "any", "--immediate-mode", "-s", "400", "-B", "16384", "-U", "-w", path, f"tcp port {PORT}"]
     tcpdump = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    for line in tcpdump.stderr:
-        if "listening on" in line:
-            break
     try:
+        if not any("listening on" in line for line in tcpdump.stderr):
+            raise Failed("tcpdump does not begin")
         yield
     finally:
         time.sleep(0.3)
@@ -231,15 +239,15 @@ def open_sockets(sides):
 
 
 @contextlib.contextmanager
-def setting(sides):
+def setting(sides, lines):
     """TCP_NODELAY on the entry's live sockets and those to come; it is put back at the end."""
-    command = [*sides.network.within(sides.where), programs.TINYGRAM, "set", "--for", "120s", str(PORT), "nodelay=on"]
+    command = [*sides.network.within(sides.where), programs.TINYGRAM, "set", "--follow", "--for", "120s", str(PORT), "nodelay=on"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    time.sleep(0.8)
     try:
+        lines.until(time.monotonic() + 0.8)
         yield
     finally:
         process.send_signal(signal.SIGINT)
         said = process.communicate()[0].strip().splitlines()
-        if process.returncode not in (0, 1, -2, 130):
-            raise Failed(f"set: {(said or ['nothing'])[-1][:200]}")
+    if process.returncode not in (0, 130):
+        raise Failed(f"set: {(said or ['nothing'])[-1][:200]}")

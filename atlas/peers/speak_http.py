@@ -1,13 +1,13 @@
 """The HTTP client that asks servers, and the HTTP server that answers clients. Neither holds anything back.
 
-    speak_http.py ask ADDRESS PORT EXCHANGES KIND METHOD PATH [--body OCTETS] [--xmlrpc] [--tls] [--pipelined N]
-    speak_http.py answer PORT KIND [--tls CERTIFICATE KEY]
+    speak_http.py ask ADDRESS PORT EXCHANGES KIND METHOD PATH [--body OCTETS] [--xmlrpc]
+    speak_http.py answer PORT KIND
 
 KIND is `one` or `two`: how many writes a message takes. The server answers 400 octets to any path; /chunked in four
 chunks of 100, /streamed in the same chunks with 5 ms between them, /xmlrpc with the result of a call. --xmlrpc asks pow(2, 3).
 """
 
-import argparse, socket, ssl, threading, time
+import argparse, socket, threading, time
 import loop
 
 BODY = b"x" * 400
@@ -28,12 +28,9 @@ def main():
     asks.add_argument("path")
     asks.add_argument("--body", type=int, default=0)
     asks.add_argument("--xmlrpc", action="store_true")
-    asks.add_argument("--tls", action="store_true")
-    asks.add_argument("--pipelined", type=int, default=1)
     answers = verbs.add_parser("answer")
     answers.add_argument("port", type=int)
     answers.add_argument("kind", choices=["one", "two"])
-    answers.add_argument("--tls", nargs=2)
     options = parser.parse_args()
     ask(options) if options.verb == "ask" else serve(options)
 
@@ -58,18 +55,12 @@ class Client:
         """Asks once, on the connection that is there if the server has kept it."""
         if not self.octets:
             self.end = loop.connected(self.options.address, self.options.port)
-            if self.options.tls:
-                context = ssl.create_default_context()
-                context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-                self.end = context.wrap_socket(self.end)
             self.octets = self.end.makefile("rb")
-        for _ in range(self.options.pipelined):
-            loop.write(self.end, self.options.kind, self.first.encode(), self.second.encode())
-        for _ in range(self.options.pipelined):
-            if not self.answer():
-                self.octets.close()
-                self.end.close()
-                self.octets = None
+        loop.write(self.end, self.options.kind, self.first.encode(), self.second.encode())
+        if not self.answer():
+            self.octets.close()
+            self.end.close()
+            self.octets = None
 
     def answer(self):
         """Reads an answer; whether the server keeps the connection."""
@@ -106,20 +97,15 @@ def chunks(octets):
 
 
 def serve(options):
-    context = None
-    if options.tls:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*options.tls)
     with socket.create_server(("0.0.0.0", options.port), backlog=64) as listener:
         while True:
             end, _ = listener.accept()
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=answer, args=[end, options.kind, context], daemon=True).start()
+            threading.Thread(target=answer, args=[end, options.kind], daemon=True).start()
 
 
-def answer(end, kind, context):
+def answer(end, kind):
     try:
-        end = context.wrap_socket(end, server_side=True) if context else end
         with end, end.makefile("rb") as octets:
             while line := octets.readline():
                 head = head_of(octets)
