@@ -1,6 +1,6 @@
 """One conversation with one entry, seen by three instruments: the client's clock, the kernel (`tinygram watch`) and a
 capture (`tinygram diagnose`)."""
-import contextlib, json, os, pathlib, select, shutil, signal, subprocess, time
+import contextlib, fcntl, json, os, pathlib, select, shutil, signal, subprocess, time
 
 from shared import programs
 from shared.network import CLIENT, SERVER
@@ -9,7 +9,9 @@ from shared.processes import end, wait_for
 from . import rows
 from .entries import ATLAS, PYTHON, as_user, filled
 
-PORT = 7700
+#: Ports that a run may take: `set`, `ps` and `watch` look at a port in all namespaces of a host, so runs that go at once have
+#: different ones. The next nine are for what stands behind an entry.
+PORTS = range(7700, 7900, 10)
 #: An exchange that took so much longer than the path has stalled. The shortest delayed ACK of
 #: Linux is 40 ms; what a busy machine adds is less.
 STALL_MS = 25.0
@@ -23,16 +25,28 @@ class Failed(Exception):
     """Why a conversation could not be held."""
 
 
+def claimed_port():
+    """Returns a port that no other run has, and the open file whose lock says so."""
+    for number in PORTS:
+        file = open(f"/run/lock/tinygram-atlas-{number}", "w")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return number, file
+        except BlockingIOError:
+            file.close()
+    raise SystemExit(f"run: {len(PORTS)} runs go on this host; no port is left")
+
+
 class Sides:
     """The two hosts, and which of them has the entry."""
 
-    def __init__(self, network, entry, words, scratch):
-        self.network, self.entry, self.scratch = network, entry, scratch
+    def __init__(self, network, entry, words, scratch, port):
+        self.network, self.entry, self.scratch, self.port = network, entry, scratch, port
         # Where an ordinary user may read them, wherever the checkout is.
         for folder in ["entries", "peers"]:
             shutil.copytree(ATLAS / folder, f"{scratch}/atlas/{folder}")
         here = f"{scratch}/atlas/{entry.here.relative_to(ATLAS)}"
-        self.words = {**words, "here": here, "address": SERVER, "port": str(PORT), "scratch": scratch}
+        self.words = {**words, "here": here, "address": SERVER, "port": str(port), "scratch": scratch}
         self.where = 0 if entry.side == "server" else 1
         # The last word of what enters one is --net=PATH.
         self.namespaces = {os.stat(network.within(index)[-1].partition("=")[2]).st_ino for index in [0, 1]}
@@ -47,14 +61,14 @@ class Sides:
             return as_user([*wrapper, *filled([*(start or self.entry.start), *(conversation["asks"] if side == "client" else [])], words)])
         peer = f"{self.scratch}/atlas/peers/speak_{self.entry.peer}.py"
         if side == "server":
-            return as_user([PYTHON, peer, "answer", str(PORT), kind])
-        return as_user([PYTHON, peer, "ask", SERVER, str(PORT), str(exchanges), kind, *conversation["asks"]])
+            return as_user([PYTHON, peer, "answer", str(self.port), kind])
+        return as_user([PYTHON, peer, "ask", SERVER, str(self.port), str(exchanges), kind, *conversation["asks"]])
 
     @contextlib.contextmanager
     def server(self, *words, **more):
         with self.started(0, self.command("server", *words, **more), "server") as process:
             try:
-                wait_for(SERVER, PORT, self.network.within(1))
+                wait_for(SERVER, self.port, self.network.within(1))
             except RuntimeError:
                 raise Failed(f"the server does not listen: {self.said('server')}") from None
             time.sleep(0.2)
@@ -135,7 +149,7 @@ def as_shipped(sides, conversation, kind, exchanges):
     if packets["segments"] < exchanges:
         raise Failed(f"the capture has {packets['segments']} segments of {exchanges} exchanges")
     return {**figures(times, packets["segments"], sides), "kernel": rows.of_watch(watched(), sides.namespaces, sides.entry.side),
-            "capture": packets, "sockets": rows.of_sockets(sockets, SERVER if sides.where == 0 else CLIENT, PORT)}
+            "capture": packets, "sockets": rows.of_sockets(sockets, SERVER if sides.where == 0 else CLIENT, sides.port)}
 
 
 def changed(sides, conversation, kind, exchanges, change):
@@ -190,7 +204,7 @@ def rank(times, share):
 @contextlib.contextmanager
 def watching(sides):
     with open(f"{sides.scratch}/watch.said", "w") as said:
-        watch = subprocess.Popen([programs.TINYGRAM, "watch", "--json", "--once", "300s", str(PORT)], stdout=subprocess.PIPE, stderr=said, text=True)
+        watch = subprocess.Popen([programs.TINYGRAM, "watch", "--json", "--once", "300s", str(sides.port)], stdout=subprocess.PIPE, stderr=said, text=True)
     lines = []
 
     def seen():
@@ -212,7 +226,7 @@ def watching(sides):
 
 @contextlib.contextmanager
 def capturing(sides, path):
-    command = [*sides.network.within(sides.where), "tcpdump", "-i", "any", "--immediate-mode", "-s", "400", "-B", "16384", "-U", "-w", path, f"tcp port {PORT}"]
+    command = [*sides.network.within(sides.where), "tcpdump", "-i", "any", "--immediate-mode", "-s", "400", "-B", "16384", "-U", "-w", path, f"tcp port {sides.port}"]
     tcpdump = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         if not any("listening on" in line for line in tcpdump.stderr):
@@ -234,14 +248,14 @@ def diagnosed(capture):
 
 
 def open_sockets(sides):
-    command = [*sides.network.within(sides.where), programs.TINYGRAM, "ps", "--json", str(PORT)]
+    command = [*sides.network.within(sides.where), programs.TINYGRAM, "ps", "--json", str(sides.port)]
     return json.loads(subprocess.run(command, capture_output=True, text=True).stdout or "{}")
 
 
 @contextlib.contextmanager
 def setting(sides, lines):
     """TCP_NODELAY on the entry's live sockets and those to come; it is put back at the end."""
-    command = [*sides.network.within(sides.where), programs.TINYGRAM, "set", "--follow", "--for", "120s", str(PORT), "nodelay=on"]
+    command = [*sides.network.within(sides.where), programs.TINYGRAM, "set", "--follow", "--for", "120s", str(sides.port), "nodelay=on"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         lines.until(time.monotonic() + 0.8)
