@@ -9,9 +9,6 @@ pub struct HostCosts {
     pub input: SegmentCost,
     /// The cost of a leaving segment.
     pub output: SegmentCost,
-    /// The cost of an interrupt for arriving frames. Frames that arrive before those ahead of them are
-    /// taken in share one, as when a kernel polls its device until that is empty (Linux's NAPI).
-    pub interrupt: Duration,
     /// The cost of putting a sleeping thread back on the processor.
     pub wakeup: Duration,
     /// The cost of entering `read`; paid when the thread continues.
@@ -102,7 +99,6 @@ impl HostCosts {
     pub const NONE: Self = Self {
         input: SegmentCost::NONE,
         output: SegmentCost::NONE,
-        interrupt: Duration::ZERO,
         wakeup: Duration::ZERO,
         read: Duration::ZERO,
         take: Duration::ZERO,

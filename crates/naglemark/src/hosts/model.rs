@@ -308,7 +308,6 @@ fn fitted_host(segment: Duration) -> HostCosts {
     HostCosts {
         input: SegmentCost::flat(segment),
         output: SegmentCost::flat(segment),
-        interrupt: Duration::ZERO,
         wakeup: micros(60),
         read: micros(20),
         take: Duration::ZERO,

@@ -31,8 +31,6 @@ pub(crate) struct Processor {
     dice: Dice,
     /// The time until which the kernel works for the network; nothing interrupts that.
     pub(crate) free_at: Instant,
-    /// When it had taken in the last frame.
-    took_in_until: Instant,
     /// How long it has worked.
     worked: Duration,
     /// The thread at work.
@@ -72,18 +70,6 @@ impl Processor {
             running.until += time;
         }
         self.free_at
-    }
-
-    /// Lets the kernel take in a frame with `len` octets of data that arrived at `arrived`. Returns the
-    /// time when the work is done.
-    #[inline]
-    pub(super) fn takes_in(&mut self, arrived: Instant, len: u32) -> Instant {
-        let mut cost = self.costs.input.of(len);
-        if arrived >= self.took_in_until {
-            cost += self.costs.interrupt;
-        }
-        self.took_in_until = self.occupy(cost);
-        self.took_in_until
     }
 
     /// Returns how long it has worked since the run began, or will have when its present job is done.
@@ -146,7 +132,6 @@ impl Kernel {
                 costs,
                 dice,
                 free_at: Instant::ZERO,
-                took_in_until: Instant::ZERO,
                 worked: Duration::ZERO,
                 running: None,
             },

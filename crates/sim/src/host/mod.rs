@@ -153,7 +153,7 @@ impl<P: Program> Host<P> {
     pub(crate) fn take_in(&mut self, now: Instant, frame: &Frame) {
         self.interrupt(now);
         let processor = &mut self.kernel.processor;
-        let done = processor.takes_in(frame.at, frame.segment.len);
+        let done = processor.occupy(processor.costs.input.of(frame.segment.len));
         if self.kernel.sockets[frame.socket as usize].generation == frame.generation {
             self.kernel.ask(frame.socket, |connection, out| {
                 connection.on_segment(done, &frame.segment, out);
