@@ -25,15 +25,12 @@ impl Outgoing {
         }
     }
 
-    /// Appends a message of so many octets, cut into so many writes.
+    /// Appends a message of so many octets, cut into so many writes of nearly one size; into fewer if it has fewer octets.
     pub(super) fn push(&mut self, socket: u32, octets: u64, writes: u32) {
-        let piece = octets.div_ceil(u64::from(writes.max(1)));
-        let mut left = octets;
-        while left > 0 {
-            let next = piece.min(left);
-            self.writes[socket as usize].push_back(next);
-            left -= next;
-        }
+        let count = u64::from(writes).max(1).min(octets);
+        let until = |piece: u64| octets * piece / count;
+        let pieces = (0..count).map(|piece| until(piece + 1) - until(piece));
+        self.writes[socket as usize].extend(pieces);
         if !self.full.has(socket) {
             self.ready = self.ready.and(socket);
         }
@@ -84,16 +81,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_cut_into_writes_of_one_size_and_a_rest() {
+    fn a_message_is_cut_into_as_many_writes_as_asked() {
         let mut out = Outgoing::new(2);
         out.push(1, 10, 3);
+        out.push(1, 10, 6);
         out.push(0, 1, 5);
         let mut seen = Vec::new();
         while let Some((socket, octets)) = out.next() {
             seen.push((socket, octets));
             out.wrote(socket, octets);
         }
-        assert_eq!(seen, [(0, 1), (1, 4), (1, 4), (1, 2)]);
+        let mut expected = vec![(0, 1)];
+        expected.extend([3, 3, 4].map(|octets| (1, octets)));
+        expected.extend([1, 2, 2, 1, 2, 2].map(|octets| (1, octets)));
+        assert_eq!(seen, expected);
     }
 
     #[test]
