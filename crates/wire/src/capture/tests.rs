@@ -98,14 +98,18 @@ fn compression_is_told_by_content() {
 
 #[cfg(not(feature = "gzip"))]
 #[test]
-fn a_packed_file_is_refused_by_its_name() {
+fn a_file_packed_by_gzip_is_refused_by_its_name() {
     let refused = Reader::new(Cursor::new([0x1f, 0x8b, 8, 0].as_slice())).err();
-    assert!(
-        refused
-            .unwrap()
-            .to_string()
-            .starts_with("is packed by gzip")
-    );
+    let said = refused.unwrap().to_string();
+    assert!(said.starts_with("is packed by gzip"), "{said}");
+}
+
+#[cfg(not(feature = "zstd"))]
+#[test]
+fn a_file_packed_by_zstd_is_refused_by_its_name() {
+    let refused = Reader::new(Cursor::new([0x28, 0xb5, 0x2f, 0xfd].as_slice())).err();
+    let said = refused.unwrap().to_string();
+    assert!(said.starts_with("is packed by zstd"), "{said}");
 }
 
 #[cfg(feature = "zstd")]
