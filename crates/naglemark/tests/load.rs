@@ -5,7 +5,7 @@ use tinygram_naglemark::Duration;
 use tinygram_naglemark::hosts::Over;
 use tinygram_naglemark::load::{
     Arrivals, Demand, KneeRule, LoadBackend, LoadCell, LoadPlan, LoadRow, LoadedHosts, Metric,
-    Programs, Rate, Replies, Server, capacity, distance, envelope, is_simple, knees, measure_load,
+    Programs, Replies, Server, capacity, distance, envelope, is_simple, knees, measure_load,
 };
 use tinygram_naglemark::{Policy, SocketPolicy};
 
@@ -15,10 +15,7 @@ fn plan(rates: &[f64]) -> LoadPlan {
             Policy::engine("NAGLE", SendPolicy::Nagle),
             Policy::engine("OFF", SendPolicy::Off),
         ],
-        demands: rates
-            .iter()
-            .map(|rate| Demand::Open(Rate::constant(*rate)))
-            .collect(),
+        demands: rates.iter().map(|rate| Demand::Open(*rate)).collect(),
         warmup: Duration::from_millis(50),
         window: Duration::from_millis(200),
         patience: Duration::from_millis(200),
@@ -135,7 +132,7 @@ fn the_knee_is_found() {
         "{knee} of {capacity}"
     );
     let p99 = |rate: f64| {
-        plan.demands = vec![Demand::Open(Rate::constant(rate))];
+        plan.demands = vec![Demand::Open(rate)];
         rows(&plan)[0].score.p99_ms.value
     };
     let [at, above] = [knee, knee + capacity * 2.0 * rule.within].map(p99);

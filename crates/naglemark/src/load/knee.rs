@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 
 use super::backend::LoadBackend;
-use super::demand::Rate;
 use super::measure::scored;
 use super::plan::{Demand, LoadCell, LoadPlan};
 use super::score::LoadScore;
@@ -82,7 +81,7 @@ pub fn knees(
     };
     let at = |cell: &LoadCell, rate: f64| {
         let cell = LoadCell {
-            demand: Demand::Open(Rate::constant(rate)),
+            demand: Demand::Open(rate),
             ..cell.clone()
         };
         scored(plan, backend, &cell)

@@ -5,10 +5,10 @@
 //!
 //! ```
 //! use tinygram_naglemark::hosts::Over;
-//! use tinygram_naglemark::load::{Demand, LoadPlan, LoadedHosts, Rate, measure_load};
+//! use tinygram_naglemark::load::{Demand, LoadPlan, LoadedHosts, measure_load};
 //!
 //! let plan = LoadPlan {
-//!     demands: [1000.0, 10_000.0].map(|rate| Demand::Open(Rate::constant(rate))).into(),
+//!     demands: [1000.0, 10_000.0].map(Demand::Open).into(),
 //!     ..LoadPlan::default()
 //! };
 //! let outcome = measure_load(&plan, &LoadedHosts::new(Over::Veth), &|_| ())?;
@@ -20,7 +20,7 @@
 //! | word | what it is |
 //! |---|---|
 //! | [`LoadPlan`] | what to measure: policies, ACK policies, [programs](Programs), [lengths](Sizes), [demands](Demand) |
-//! | [`Demand`] | an open loop with a [rate](Rate) that may change, or a closed loop |
+//! | [`Demand`] | an open loop with its requests a second, or a closed loop |
 //! | [`LoadTrial`] | the task of a [backend](LoadBackend): the requests, one by one, with the times when they are due |
 //! | [`LoadTaken`] | its result: how long each answer took from the time when its request was due, and both ends' work |
 //! | [`LoadScore`] | a row's numbers, with intervals |
@@ -41,7 +41,7 @@ mod sizes;
 mod trial;
 
 pub use backend::LoadBackend;
-pub use demand::{Arrival, Arrivals, Rate};
+pub use demand::{Arrival, Arrivals};
 pub use envelope::{Distance, Least, Metric, distance, envelope, is_simple};
 pub use hosts::LoadedHosts;
 pub use knee::{KneeRule, Knees, capacity, knees};

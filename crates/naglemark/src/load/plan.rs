@@ -6,7 +6,7 @@ use tinygram_engine::Duration;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_sim::dice::{Dice, Purpose};
 
-use super::demand::{Arrivals, Rate};
+use super::demand::Arrivals;
 use super::sizes::Sizes;
 use super::trial::{Asked, Ends, LoadTrial, Message, Programs, Replies, Server};
 use crate::policy::{Policy, SocketPolicy};
@@ -14,8 +14,8 @@ use crate::policy::{Policy, SocketPolicy};
 /// How much is asked of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Demand {
-    /// An open loop with this rate.
-    Open(Rate),
+    /// An open loop with so many requests a second; above 0.
+    Open(f64),
     /// A closed loop: every connection has as many requests under way as its depth allows.
     Closed,
 }
@@ -84,7 +84,7 @@ impl Default for LoadPlan {
             request: Sizes::Fixed(100),
             answer: Sizes::Fixed(400),
             arrivals: Arrivals::Poisson,
-            demands: vec![Demand::Open(Rate::constant(1000.0))],
+            demands: vec![Demand::Open(1000.0)],
             warmup: Duration::from_millis(200),
             window: Duration::from_secs(1),
             patience: Duration::from_millis(500),
@@ -127,7 +127,7 @@ impl LoadPlan {
             programs: self.programs,
             asked: match &cell.demand {
                 Demand::Open(rate) => {
-                    Asked::Open(self.arrivals.draw(rate, until, connections, seed))
+                    Asked::Open(self.arrivals.draw(*rate, until, connections, seed))
                 }
                 Demand::Closed => Asked::Closed,
             },

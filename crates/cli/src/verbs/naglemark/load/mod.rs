@@ -6,8 +6,8 @@ use rayon::ThreadPool;
 use tinygram_naglemark::Duration;
 use tinygram_naglemark::Policy;
 use tinygram_naglemark::load::{
-    Demand, Ends, KneeRule, LoadOutcome, LoadPlan, LoadedHosts, Programs, Rate, Replies, capacity,
-    knees, measure_load,
+    Demand, Ends, KneeRule, LoadOutcome, LoadPlan, LoadedHosts, Programs, Replies, capacity, knees,
+    measure_load,
 };
 use tinygram_report::{Destination, Folder, Ink};
 
@@ -62,10 +62,7 @@ fn measured(args: &Args, pool: &ThreadPool) -> Result<Shown, Failure> {
             Load::Share(share) => capacity * share,
             Load::PerSecond(rate) => *rate,
         };
-        let open = args.loads.iter().map(rate);
-        plan.demands = open
-            .map(|rate| Demand::Open(Rate::constant(rate)))
-            .collect();
+        plan.demands = args.loads.iter().map(rate).map(Demand::Open).collect();
         plan.demands.extend(args.closed.then_some(Demand::Closed));
         let trials = plan.cells().len() as u64 * u64::from(plan.repetitions);
         let outcome: LoadOutcome = {

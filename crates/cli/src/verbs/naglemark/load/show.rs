@@ -391,7 +391,7 @@ fn acks(cell: &LoadCell) -> String {
 /// Returns the requests a second of an open loop.
 fn planned(demand: &Demand) -> Option<f64> {
     match demand {
-        Demand::Open(rate) => Some(rate.at(tinygram_naglemark::Duration::ZERO)),
+        Demand::Open(rate) => Some(*rate),
         Demand::Closed => None,
     }
 }
