@@ -142,6 +142,12 @@ pub enum Error {
         /// The policy's label.
         policy: String,
     },
+    /// There is nothing to compute a result from.
+    #[error("no {came} came in the measured time")]
+    Nothing {
+        /// What was to come.
+        came: &'static str,
+    },
     /// Something failed on the way.
     #[error("{doing}: {why}")]
     Failed {

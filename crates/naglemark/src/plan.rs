@@ -91,8 +91,7 @@ impl Plan {
     /// buffer size, so that all of them have the same lengths and the same timer phases.
     #[must_use]
     pub fn trial(&self, cell: &Cell, repetition: u32) -> Trial {
-        let seed = self.seed.wrapping_add(u64::from(repetition));
-        let seed = seed.wrapping_mul(0xd134_2543_de82_ef95);
+        let seed = seed_of(self.seed, repetition);
         let requests_per_connection = if cell.trial_type.one_connection() {
             self.requests_per_connection.unwrap_or(usize::MAX)
         } else {
@@ -135,4 +134,10 @@ impl Plan {
         let of_all_types: u64 = self.trial_types.iter().map(of).sum();
         (self.policies.len() * buffers) as u64 * of_all_types * u64::from(self.repetitions)
     }
+}
+
+/// Returns the seed of a repetition: seeds that follow each other give unlike ones.
+pub(crate) fn seed_of(first: u64, repetition: u32) -> u64 {
+    let seed = first.wrapping_add(u64::from(repetition));
+    seed.wrapping_mul(0xd134_2543_de82_ef95)
 }

@@ -234,7 +234,7 @@ pub fn regression<'a>(samples: impl Iterator<Item = &'a Sample>) -> f64 {
 const START_UP: Duration = Duration::from_millis(10);
 
 /// Returns the mean and the sample standard deviation.
-fn mean_and_sd(values: &[f64]) -> (f64, f64) {
+pub(crate) fn mean_and_sd(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count.max(1.0);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -248,8 +248,8 @@ fn mean_and_sd(values: &[f64]) -> (f64, f64) {
     )
 }
 
-/// Returns the nearest-rank percentile.
-fn percentile(values: &mut [u64], percent: usize) -> u64 {
+/// Returns the nearest-rank percentile: the least value that so many of a hundred do not exceed.
+pub(crate) fn percentile(values: &mut [u64], percent: usize) -> u64 {
     if values.is_empty() {
         return 0;
     }

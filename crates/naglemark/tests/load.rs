@@ -31,6 +31,11 @@ fn rows(plan: &LoadPlan) -> Vec<LoadRow> {
     measure_load(plan, &hosts(), &|_| ()).expect("it runs").rows
 }
 
+/// Returns a latency of a row in milliseconds; there are requests.
+fn ms(row: &LoadRow, metric: Metric) -> f64 {
+    metric.of(&row.score).expect("there are requests").value
+}
+
 /// Every request that is due in the measured time is counted once: answered, or not.
 #[test]
 fn every_request_is_accounted_for() {
@@ -56,8 +61,8 @@ fn every_request_is_accounted_for() {
 fn a_latency_counts_from_when_the_request_was_due() {
     let plan = plan(&[250_000.0]);
     let row = &rows(&plan)[1];
-    assert!(row.score.falls_behind());
-    assert!(row.score.p99_ms.value > 100.0, "{:?}", row.score.p99_ms);
+    assert_eq!(row.keeps_up(), Some(false));
+    assert!(ms(row, Metric::P99) > 100.0, "{:?}", row.score.p99_ms);
     assert!(row.score.unanswered > 0);
 }
 
@@ -66,8 +71,8 @@ fn a_latency_counts_from_when_the_request_was_due() {
 fn an_idle_server_answers_at_once() {
     let row = &rows(&plan(&[1_000.0]))[0];
     let work = row.score.client_us_per_answer + row.score.server_us_per_answer;
-    let ratio = row.score.p50_ms.value * 1e3 / work;
-    assert!(!row.score.falls_behind());
+    let ratio = ms(row, Metric::P50) * 1e3 / work;
+    assert_eq!(row.keeps_up(), Some(true));
     assert!((ratio - 1.0).abs() < 0.1, "{ratio}");
     assert!((row.score.segments_per_answer - 1.0).abs() < 0.01);
     assert!(row.score.server_busy < 0.05);
@@ -82,8 +87,8 @@ fn two_writes_stall_under_nagle_and_not_without() {
     let [nagle, off] = &rows[..] else {
         panic!("two rows");
     };
-    assert!(nagle.score.p50_ms.value > 39.0, "{:?}", nagle.score.p50_ms);
-    assert!(off.score.p99_ms.value < 0.2, "{:?}", off.score.p99_ms);
+    assert!(ms(nagle, Metric::P50) > 39.0, "{:?}", nagle.score.p50_ms);
+    assert!(ms(off, Metric::P99) < 0.2, "{:?}", off.score.p99_ms);
 }
 
 /// Pipelined small answers: sending wins when there is little to do, holding when there is much.
@@ -103,7 +108,7 @@ fn the_winner_changes_with_the_load() {
     let mut hosts = hosts();
     hosts.hosts.rtt = Duration::from_micros(200);
     let rows = measure_load(&plan, &hosts, &|_| ()).expect("it runs").rows;
-    let mean = |at: usize| rows[at].score.mean_ms.value;
+    let mean = |at: usize| ms(&rows[at], Metric::Mean);
     let [nagle_low, nagle_high, off_low, off_high] = [0, 1, 2, 3].map(mean);
     assert!(off_low < nagle_low / 2.0, "{off_low} {nagle_low}");
     assert!(nagle_high < off_high / 2.0, "{nagle_high} {off_high}");
@@ -114,8 +119,47 @@ fn the_winner_changes_with_the_load() {
     let winners: Vec<&str> = least.iter().map(|it| it.row.cell.policy.label()).collect();
     assert_eq!(winners, ["OFF", "NAGLE"]);
     let nagle = distance(&rows, &least, Metric::Mean, policy("NAGLE")).expect("it is measured");
-    assert_eq!((nagle.worst, nagle.worst_at), (nagle_low / off_low, 0));
-    assert!((nagle.mean - (nagle_low / off_low).sqrt()).abs() < 1e-9);
+    assert_eq!(nagle.worst, Some(nagle_low / off_low));
+    let expected = (nagle_low / off_low).sqrt();
+    assert!((nagle.mean.expect("it keeps up") - expected).abs() < 1e-9);
+    // Sending at once falls behind at the higher one, where its latency says how long was measured.
+    let off = distance(&rows, &least, Metric::Mean, policy("OFF")).expect("it is measured");
+    assert_eq!((rows[3].keeps_up(), off.left_out), (Some(false), 1));
+    assert_eq!((off.mean, off.worst), (Some(1.0), Some(1.0)));
+}
+
+/// Where no request comes there is no latency: none counts as 0, and nothing is computed from none.
+#[test]
+fn no_requests_have_no_latency() {
+    let mut plan = plan(&[1e-3, 50.0]);
+    plan.policies.truncate(1);
+    let rows = rows(&plan);
+    assert_eq!(Metric::ALL.map(|it| it.of(&rows[0].score)), [None; 3]);
+    assert_eq!(rows[0].keeps_up(), None, "it cannot be told");
+    // Of ten batches some are empty, which leaves the interval about as wide as the values differ.
+    let p50 = rows[1].score.p50_ms.expect("there are requests");
+    assert!(p50.within < 0.1 * p50.value, "{p50:?}");
+    let least = envelope(&rows, Metric::Mean, |_| true);
+    assert_eq!(least.len(), 1);
+    let error =
+        knees(&plan, &hosts(), KneeRule::default(), 0.1, &|_| ()).expect_err("it is refused");
+    assert!(error.to_string().contains("no request came"), "{error}");
+    let mut far = hosts();
+    far.hosts.rtt = Duration::from_secs(1);
+    let error = capacity(&plan, &far, &|_| ()).expect_err("it is refused");
+    assert!(error.to_string().contains("no answer came"), "{error}");
+}
+
+/// A policy that keeps up with nothing has no distance, whatever was measured of it.
+#[test]
+fn a_policy_that_keeps_up_with_nothing_has_no_distance() {
+    let mut plan = plan(&[20_000.0, 40_000.0]);
+    plan.programs.answer_writes = 2;
+    let rows = rows(&plan);
+    let least = envelope(&rows, Metric::P99, |_| true);
+    let of_nagle = |cell: &LoadCell| cell.policy.label() == "NAGLE";
+    let nagle = distance(&rows, &least, Metric::P99, of_nagle).expect("it is measured");
+    assert_eq!((nagle.mean, nagle.worst, nagle.left_out), (None, None, 2));
 }
 
 /// The knee is where the 99th percentile passes the bound: it holds at the knee, and not a little above it.
@@ -124,8 +168,8 @@ fn the_knee_is_found() {
     let mut plan = plan(&[]);
     plan.policies.truncate(1);
     let (hosts, rule) = (hosts(), KneeRule::default());
-    let capacity = capacity(&plan, &hosts).expect("it runs");
-    let found = knees(&plan, &hosts, rule, capacity).expect("it runs");
+    let capacity = capacity(&plan, &hosts, &|_| ()).expect("it runs");
+    let found = knees(&plan, &hosts, rule, capacity, &|_| ()).expect("it runs");
     let knee = found.knees[0].1.expect("there is a knee");
     assert!(
         knee > capacity / 2.0 && knee < capacity,
@@ -133,7 +177,7 @@ fn the_knee_is_found() {
     );
     let p99 = |rate: f64| {
         plan.demands = vec![Demand::Open(rate)];
-        rows(&plan)[0].score.p99_ms.value
+        ms(&rows(&plan)[0], Metric::P99)
     };
     let [at, above] = [knee, knee + capacity * 2.0 * rule.within].map(p99);
     let bound = found.unloaded_ms * rule.times;
@@ -150,7 +194,8 @@ fn a_closed_loop_obeys_littles_law() {
     let row = &rows(&plan)[1];
     let under_way = f64::from(plan.programs.connections * plan.programs.depth);
     let expected_ms = under_way / row.score.answered_per_second.value * 1e3;
-    let ratio = row.score.mean_ms.value / expected_ms;
+    let ratio = ms(row, Metric::Mean) / expected_ms;
+    assert_eq!(row.keeps_up(), None, "it asks for no more than is answered");
     assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
 }
 
@@ -180,7 +225,7 @@ fn bursts_wait_for_each_other() {
     let p99 = |arrivals| {
         let mut plan = plan(&[20_000.0]);
         (plan.arrivals, plan.programs.depth) = (arrivals, 100);
-        rows(&plan)[1].score.p99_ms.value
+        ms(&rows(&plan)[1], Metric::P99)
     };
     assert!(p99(Arrivals::Bursts { of: 20 }) > 2.0 * p99(Arrivals::Poisson));
 }

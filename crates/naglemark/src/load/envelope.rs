@@ -32,9 +32,9 @@ impl Metric {
         }
     }
 
-    /// Returns a row's value, in milliseconds.
+    /// Returns a row's value, in milliseconds; `None` if no request came.
     #[must_use]
-    pub const fn of(self, score: &LoadScore) -> Estimate {
+    pub const fn of(self, score: &LoadScore) -> Option<Estimate> {
         match self {
             Self::Mean => score.mean_ms,
             Self::P50 => score.p50_ms,
@@ -67,8 +67,8 @@ pub struct Least<'a> {
     pub ms: f64,
 }
 
-/// Returns the envelope of the rows whose cells are chosen: for each demand of an open loop that at least one of them
-/// keeps up with, the row with the least latency. Demands keep their order.
+/// Returns the envelope of the rows whose cells are chosen: for each demand of an open loop with requests that at least
+/// one of them keeps up with, the row with the least latency. Demands keep their order.
 pub fn envelope<'a>(
     rows: &'a [LoadRow],
     metric: Metric,
@@ -76,10 +76,12 @@ pub fn envelope<'a>(
 ) -> Vec<Least<'a>> {
     let mut least: Vec<Least<'a>> = Vec::new();
     for row in rows.iter().filter(|row| chosen(&row.cell)) {
-        if row.cell.demand == Demand::Closed || row.score.falls_behind() {
+        if row.cell.demand == Demand::Closed || row.keeps_up() == Some(false) {
             continue;
         }
-        let ms = metric.of(&row.score).value;
+        let Some(Estimate { value: ms, .. }) = metric.of(&row.score) else {
+            continue;
+        };
         match least
             .iter_mut()
             .find(|it| it.row.cell.demand == row.cell.demand)
@@ -92,15 +94,17 @@ pub fn envelope<'a>(
     least
 }
 
-/// How far a policy is from an envelope, as ratios of latencies: 1 is on it, and less is below it.
+/// How far a policy is from an envelope, as ratios of latencies: 1 is on it, and less is below it. Demands with which the
+/// policy does not keep up are left out: there its latency is as long as it was measured for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distance {
-    /// The geometric mean over the envelope's demands of the policy's latency over the envelope's.
-    pub mean: f64,
+    /// The geometric mean over the envelope's demands of the policy's latency over the envelope's; `None` if all are left
+    /// out.
+    pub mean: Option<f64>,
     /// The largest of these ratios.
-    pub worst: f64,
-    /// The place of that demand on the envelope, from 0.
-    pub worst_at: usize,
+    pub worst: Option<f64>,
+    /// How many of the envelope's demands are left out.
+    pub left_out: usize,
 }
 
 /// Returns the distance of the rows whose cells are chosen, a policy's, from an envelope. `None` if they lack one of
@@ -111,20 +115,18 @@ pub fn distance(
     metric: Metric,
     chosen: impl Fn(&LoadCell) -> bool,
 ) -> Option<Distance> {
-    let ratio = |least: &Least<'_>| {
+    let mut ratios = Vec::new();
+    for least in envelope {
         let own = |row: &&LoadRow| row.cell.demand == least.row.cell.demand && chosen(&row.cell);
         let row = rows.iter().find(own)?;
-        Some(metric.of(&row.score).value / least.ms)
-    };
-    let ratios: Vec<f64> = envelope.iter().map(ratio).collect::<Option<_>>()?;
-    let (worst_at, &worst) = ratios
-        .iter()
-        .enumerate()
-        .max_by(|one, other| one.1.total_cmp(other.1))?;
+        if row.keeps_up() != Some(false) {
+            ratios.push(metric.of(&row.score)?.value / least.ms);
+        }
+    }
     let logs = ratios.iter().map(|ratio| libm::log(*ratio)).sum::<f64>();
-    Some(Distance {
-        mean: libm::exp(logs / ratios.len() as f64),
-        worst,
-        worst_at,
+    (!envelope.is_empty()).then(|| Distance {
+        mean: (!ratios.is_empty()).then(|| libm::exp(logs / ratios.len() as f64)),
+        worst: ratios.iter().copied().max_by(f64::total_cmp),
+        left_out: envelope.len() - ratios.len(),
     })
 }

@@ -3,7 +3,6 @@
 use tinygram_engine::connection::Config;
 use tinygram_engine::profile::Profile;
 use tinygram_engine::{Duration, Instant};
-use tinygram_sim::costs::HostCosts;
 use tinygram_sim::host::Socket;
 use tinygram_sim::medium::{Medium, PointToPoint, Side};
 use tinygram_sim::program::Sockets;
@@ -22,20 +21,34 @@ use tinygram_engine::receiver::ack_policy::AckPolicy;
 pub struct LoadedHosts {
     /// The rules of both ends, and the line between them.
     pub hosts: LinuxHosts,
-    /// What the work of client and server costs.
-    pub costs: [HostCosts; 2],
     /// The send buffers of both ends, in octets.
     pub send_buffer: u64,
 }
 
 impl LoadedHosts {
+    /// The ways of using a socket that simulated programs under load know.
+    pub const SOCKET_POLICIES: [SocketPolicy; 3] = [
+        SocketPolicy::Default,
+        SocketPolicy::NoDelay,
+        SocketPolicy::QuickAck,
+    ];
+
     /// Returns hosts with the costs and the line of such a device.
     #[must_use]
     pub fn new(over: Over) -> Self {
         Self {
             hosts: LinuxHosts::new(over),
-            costs: [over.costs(); 2],
             send_buffer: SEND_BUFFER,
+        }
+    }
+
+    /// Returns whether simulated programs under load know this policy: each of the engine's, and of a socket's those of
+    /// [`SOCKET_POLICIES`](Self::SOCKET_POLICIES).
+    #[must_use]
+    pub fn knows(policy: &Policy) -> bool {
+        match policy {
+            Policy::Socket(policy) => Self::SOCKET_POLICIES.contains(policy),
+            Policy::Engine { .. } => true,
         }
     }
 
@@ -64,7 +77,7 @@ impl LoadedHosts {
                 .hosts
                 .impairment
                 .rules(self.hosts.rtt, Duration::from_millis(1)),
-            costs: self.costs,
+            costs: [self.hosts.over.costs(); 2],
             seed: trial.seed,
         };
         let programs = [Thread::of_client(trial), Thread::of_server(trial)];
@@ -99,17 +112,18 @@ impl LoadBackend for LoadedHosts {
             );
             return Err(Error::failed("opening simulated connections", why));
         }
-        if let Policy::Socket(policy) = trial.policy
-            && !KNOWN.contains(&policy)
-        {
+        if !Self::knows(&trial.policy) {
             return Err(Error::policy("sim under load", &trial.policy));
         }
         let mut world = self.world(trial);
         let begins = Instant::ZERO + trial.warmup;
         let ends = begins + trial.window;
-        world.run(begins);
+        let mut ended = world.run(begins);
         let before = Side::BOTH.map(|side| work(&world, side));
-        let mut ended = world.run(ends);
+        // The client stops when all is answered, which may be before the measured time.
+        if ended == Ended::TimeUp {
+            ended = world.run(ends);
+        }
         let after = Side::BOTH.map(|side| work(&world, side));
         if ended == Ended::TimeUp {
             ended = world.run(ends + trial.patience);
@@ -123,7 +137,6 @@ impl LoadBackend for LoadedHosts {
             answers: client.answers().to_vec(),
             unanswered: client.unanswered(world.now()),
             work: [0, 1].map(|end| after[end].since(before[end])),
-            events: world.events(),
         })
     }
 
@@ -149,11 +162,5 @@ fn work(world: &World<Thread>, side: Side) -> EndWork {
     )
 }
 
-/// The ways of using a socket that simulated programs under load know.
-const KNOWN: [SocketPolicy; 3] = [
-    SocketPolicy::Default,
-    SocketPolicy::NoDelay,
-    SocketPolicy::QuickAck,
-];
 /// `tcp_wmem`'s largest value is 4 MiB; a client and a server that do not wait for space come near this one.
 const SEND_BUFFER: u64 = 256 * 1024;

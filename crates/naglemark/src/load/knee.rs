@@ -11,8 +11,8 @@ use crate::backend::Error;
 /// What counts as a long queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KneeRule {
-    /// The knee is the highest rate at which the 99th percentile is at most this many times that of the unloaded server,
-    /// and the server keeps up.
+    /// A rate is carried if the 99th percentile is at most this many times that of the unloaded server, and the server
+    /// keeps up. The knee is the highest rate that was tried and is carried.
     pub times: f64,
     /// The server is unloaded at this share of the capacity.
     pub unloaded: f64,
@@ -38,42 +38,54 @@ pub struct Knees {
     pub capacity: f64,
     /// The 99th percentile of the unloaded server, in milliseconds: the least of all policies.
     pub unloaded_ms: f64,
-    /// The knee of each cell, in requests a second; `None` if even the unloaded server is slower. The cells' demands are
+    /// The knee of each cell, in requests a second; `None` if no rate that was tried is carried. The cells' demands are
     /// closed loops.
     pub knees: Vec<(LoadCell, Option<f64>)>,
 }
 
-/// Returns the most answers a second of any policy of the plan, with every connection as full as its depth allows.
+/// Returns the most answers a second of any policy of the plan, with every connection as full as its depth allows. Calls
+/// `done` after each cell.
 ///
 /// # Errors
 ///
-/// The first error of the backend.
-pub fn capacity(plan: &LoadPlan, backend: &dyn LoadBackend) -> Result<f64, Error> {
+/// [`Error::Nothing`] if no answer came in the measured time, and the first error of the backend.
+pub fn capacity(
+    plan: &LoadPlan,
+    backend: &dyn LoadBackend,
+    done: &(dyn Fn(&LoadCell) + Sync),
+) -> Result<f64, Error> {
     let closed = LoadPlan {
         demands: vec![Demand::Closed],
         ..plan.clone()
     };
     let answered = |cell: &LoadCell| {
         let score = scored(&closed, backend, cell)?;
+        done(cell);
         Ok(score.answered_per_second.value)
     };
     let all = each(&closed, backend, answered)?;
-    Ok(all.into_iter().fold(0.0, f64::max))
+    let most = all.into_iter().fold(0.0, f64::max);
+    match most > 0.0 {
+        true => Ok(most),
+        false => Err(Error::Nothing { came: "answer" }),
+    }
 }
 
-/// Searches the knee of every policy with every ACK policy of the plan.
+/// Searches the knee of every policy with every ACK policy of the plan. Calls `done` after each.
 ///
 /// The search goes down from the capacity in steps of a fifth until a rate is carried, and then halves the distance to the
-/// lowest rate above it that is not. So of a policy that stalls when there is little to do, the highest knee is found.
+/// lowest rate above it that is not. A policy may carry much and stall when there is little to do, so it is searched from
+/// above. Rates that are carried between two steps that are not stay unseen.
 ///
 /// # Errors
 ///
-/// The first error of the backend.
+/// [`Error::Nothing`] if no request came to the unloaded server in the measured time, and the first error of the backend.
 pub fn knees(
     plan: &LoadPlan,
     backend: &dyn LoadBackend,
     rule: KneeRule,
     capacity: f64,
+    done: &(dyn Fn(&LoadCell) + Sync),
 ) -> Result<Knees, Error> {
     let closed = LoadPlan {
         demands: vec![Demand::Closed],
@@ -87,11 +99,15 @@ pub fn knees(
         scored(plan, backend, &cell)
     };
     let unloaded = each(&closed, backend, |cell| {
-        Ok(at(cell, capacity * rule.unloaded)?.p99_ms.value)
+        let p99 = at(cell, capacity * rule.unloaded)?.p99_ms;
+        Ok(p99.ok_or(Error::Nothing { came: "request" })?.value)
     })?;
     let unloaded_ms = unloaded.into_iter().fold(f64::INFINITY, f64::min);
     let bound = unloaded_ms * rule.times;
-    let carried = |score: &LoadScore| score.p99_ms.value <= bound && !score.falls_behind();
+    let carried = |score: &LoadScore| {
+        let is_quick = score.p99_ms.is_some_and(|it| it.value <= bound);
+        is_quick && score.keeps_up() != Some(false)
+    };
     let knee = |cell: &LoadCell| {
         let (mut low, mut high) = (capacity, capacity * 2.0);
         while !carried(&at(cell, low)?) {
@@ -109,7 +125,11 @@ pub fn knees(
         }
         Ok(Some(low))
     };
-    let found = each(&closed, backend, knee)?;
+    let found = each(&closed, backend, |cell| {
+        let found = knee(cell)?;
+        done(cell);
+        Ok(found)
+    })?;
     Ok(Knees {
         capacity,
         unloaded_ms,

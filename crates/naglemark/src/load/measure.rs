@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::backend::LoadBackend;
-use super::plan::{LoadCell, LoadPlan};
+use super::plan::{Demand, LoadCell, LoadPlan};
 use super::score::{LoadScore, Sums};
 use crate::backend::{Conditions, Error};
 
@@ -14,6 +14,18 @@ pub struct LoadRow {
     pub cell: LoadCell,
     /// Its numbers.
     pub score: LoadScore,
+}
+
+impl LoadRow {
+    /// Returns whether server and client kept up with what was asked for. `None` if requests were too few to tell, and
+    /// for a closed loop, which asks for no more than is answered.
+    #[must_use]
+    pub fn keeps_up(&self) -> Option<bool> {
+        match self.cell.demand {
+            Demand::Open(_) => self.score.keeps_up(),
+            Demand::Closed => None,
+        }
+    }
 }
 
 /// The results of a plan on a backend.

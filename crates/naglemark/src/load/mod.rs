@@ -13,7 +13,7 @@
 //! };
 //! let outcome = measure_load(&plan, &LoadedHosts::new(Over::Veth), &|_| ())?;
 //! let row = &outcome.rows[0];
-//! println!("{}: {:.3} ms", row.cell.policy.label(), row.score.p99_ms.value);
+//! println!("{}: {:.3} ms", row.cell.policy.label(), row.score.p99_ms.expect("there were requests").value);
 //! # Ok::<(), tinygram_naglemark::Error>(())
 //! ```
 //!

@@ -9,6 +9,7 @@ use tinygram_sim::dice::{Dice, Purpose};
 use super::demand::Arrivals;
 use super::sizes::Sizes;
 use super::trial::{Asked, Ends, LoadTrial, Message, Programs, Replies, Server};
+use crate::plan::seed_of;
 use crate::policy::{Policy, SocketPolicy};
 
 /// How much is asked of the server.
@@ -115,8 +116,7 @@ impl LoadPlan {
     /// meet the same arrivals and lengths, and demands differ in nothing but the time between arrivals.
     #[must_use]
     pub fn trial(&self, cell: &LoadCell, repetition: u32) -> LoadTrial {
-        let seed = self.seed.wrapping_add(u64::from(repetition));
-        let seed = seed.wrapping_mul(0xd134_2543_de82_ef95);
+        let seed = seed_of(self.seed, repetition);
         let connections = self.programs.connections;
         let until = self.warmup + self.window;
         LoadTrial {

@@ -4,6 +4,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use tinygram_engine::Duration;
 
 use super::trial::{EndWork, LoadTaken, LoadTrial};
+use crate::score::{mean_and_sd, percentile};
 
 /// A measured value and how far the true one may be from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -23,12 +24,13 @@ pub struct LoadScore {
     /// Answers that were complete in the measured time, per second.
     pub answered_per_second: Estimate,
     /// The mean time of the requests that came in the measured time, from when each was due to its answer's last
-    /// octet, in milliseconds. A request that was not answered counts with the time for which it was waited for.
-    pub mean_ms: Estimate,
+    /// octet, in milliseconds. A request that was not answered counts with the time for which it was waited for. `None`
+    /// if no request came.
+    pub mean_ms: Option<Estimate>,
     /// The time that half of them did not exceed, in milliseconds.
-    pub p50_ms: Estimate,
+    pub p50_ms: Option<Estimate>,
     /// The time that 99 % of them did not exceed, in milliseconds.
-    pub p99_ms: Estimate,
+    pub p99_ms: Option<Estimate>,
     /// The server's segments with data, per answer.
     pub segments_per_answer: f64,
     /// All segments of both ends, acknowledgments included, per answer.
@@ -48,12 +50,14 @@ pub struct LoadScore {
 }
 
 impl LoadScore {
-    /// Returns whether the server, or the client, did not keep up: more was asked for in the measured time than was
-    /// answered, by more than 1 % and three standard deviations of a Poisson process.
+    /// Returns whether server and client kept up with an open loop: no more was asked for in the measured time than was
+    /// answered, but for 1 % and three standard deviations of a Poisson process. `None` if the requests are so few, 9 or
+    /// less, that this cannot be told.
     #[must_use]
-    pub fn falls_behind(&self) -> bool {
+    pub fn keeps_up(&self) -> Option<bool> {
         let noise = 3.0 / (self.requests.max(1) as f64).sqrt();
-        self.answered_per_second.value < self.offered_per_second * (1.0 - 0.01 - noise)
+        let least = self.offered_per_second * (1.0 - 0.01 - noise);
+        (least > 0.0).then_some(self.answered_per_second.value >= least)
     }
 }
 
@@ -62,7 +66,6 @@ impl LoadScore {
 pub(super) struct Sums {
     /// The times of all requests, in nanoseconds.
     took: Vec<u64>,
-    /// For each batch: the times of its requests, and its answers a second.
     batches: Vec<Batch>,
     answered: u64,
     unanswered: u64,
@@ -70,12 +73,19 @@ pub(super) struct Sums {
     work: [EndWork; 2],
 }
 
+/// A part of the measured time.
 #[derive(Clone, Debug, Default)]
 struct Batch {
+    times: Option<Times>,
+    answered_per_second: f64,
+}
+
+/// What is said of the times of some requests, in milliseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
     mean: f64,
     p50: f64,
     p99: f64,
-    answered_per_second: f64,
 }
 
 impl Sums {
@@ -110,12 +120,8 @@ impl Sums {
         for (mut times, answered) in times.into_iter().zip(answered) {
             self.answered += answered;
             self.took.extend_from_slice(&times);
-            let mean = mean_ms(&times);
-            let [p50, p99] = quantiles_ms(&mut times);
             self.batches.push(Batch {
-                mean,
-                p50,
-                p99,
+                times: Times::of(&mut times),
                 answered_per_second: answered as f64 / (seconds / parts as f64),
             });
         }
@@ -127,12 +133,14 @@ impl Sums {
 
     pub(super) fn score(mut self) -> LoadScore {
         let requests = self.took.len() as u64;
-        let mean = mean_ms(&self.took);
-        let [p50, p99] = quantiles_ms(&mut self.took);
+        let all = Times::of(&mut self.took);
         let batches = &self.batches;
-        let estimate = |value, of: fn(&Batch) -> f64| Estimate {
-            value,
-            within: half_width(batches.iter().map(of)),
+        let estimate = |of: fn(&Times) -> f64| {
+            let each = batches.iter().filter_map(|it| it.times.as_ref());
+            all.as_ref().map(|all| Estimate {
+                value: of(all),
+                within: half_width(each.map(of)),
+            })
         };
         let answers = self.answered.max(1) as f64;
         let [client, server] = self.work;
@@ -140,12 +148,13 @@ impl Sums {
         let worked = |work: EndWork| work.worked.as_nanos() as f64;
         LoadScore {
             offered_per_second: requests as f64 / self.window,
-            answered_per_second: estimate(self.answered as f64 / self.window, |it| {
-                it.answered_per_second
-            }),
-            mean_ms: estimate(mean, |it| it.mean),
-            p50_ms: estimate(p50, |it| it.p50),
-            p99_ms: estimate(p99, |it| it.p99),
+            answered_per_second: Estimate {
+                value: self.answered as f64 / self.window,
+                within: half_width(batches.iter().map(|it| it.answered_per_second)),
+            },
+            mean_ms: estimate(|it| it.mean),
+            p50_ms: estimate(|it| it.p50),
+            p99_ms: estimate(|it| it.p99),
             segments_per_answer: server.data_segments as f64 / answers,
             all_segments_per_answer: (segments(client) + segments(server)) / answers,
             client_us_per_answer: worked(client) / answers / 1e3,
@@ -178,29 +187,32 @@ impl EndWork {
     }
 }
 
-fn mean_ms(times: &[u64]) -> f64 {
-    times.iter().map(|it| *it as f64).sum::<f64>() / times.len().max(1) as f64 / 1e6
-}
-
-/// Returns the median and the 99th percentile: the least times that so many did not exceed. Both are 0 if there are
-/// none.
-fn quantiles_ms(times: &mut [u64]) -> [f64; 2] {
-    [50, 99].map(|percent| {
+impl Times {
+    /// Returns the mean, and the least times that a half and 99 % did not exceed; `None` if there are none. The times,
+    /// in nanoseconds, lose their order.
+    fn of(times: &mut [u64]) -> Option<Self> {
         if times.is_empty() {
-            return 0.0;
+            return None;
         }
-        let rank = (times.len() * percent).div_ceil(100).max(1) - 1;
-        *times.select_nth_unstable(rank).1 as f64 / 1e6
-    })
+        let sum: f64 = times.iter().map(|it| *it as f64).sum();
+        let mut quantile = |percent| percentile(times, percent) as f64 / 1e6;
+        let [p50, p99] = [50, 99].map(&mut quantile);
+        Some(Self {
+            mean: sum / times.len() as f64 / 1e6,
+            p50,
+            p99,
+        })
+    }
 }
 
-/// Returns half the width of Student's 95 % interval of the mean.
-fn half_width(values: impl Iterator<Item = f64> + Clone) -> f64 {
-    let count = values.clone().count() as f64;
-    let mean = values.clone().sum::<f64>() / count;
-    let variance = values.map(|it| (it - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    let quantile = StudentsT::new(0.0, 1.0, count - 1.0).map(|t| t.inverse_cdf(0.975));
-    quantile.unwrap_or(f64::INFINITY) * (variance / count).sqrt()
+/// Returns half the width of Student's 95 % interval of the mean; infinite if there are less than two values.
+fn half_width(values: impl Iterator<Item = f64>) -> f64 {
+    let values: Vec<f64> = values.collect();
+    let count = values.len() as f64;
+    match StudentsT::new(0.0, 1.0, count - 1.0) {
+        Ok(student) => student.inverse_cdf(0.975) * mean_and_sd(&values).1 / count.sqrt(),
+        Err(_) => f64::INFINITY,
+    }
 }
 
 /// How many parts a repetition has where there are few repetitions.

@@ -23,7 +23,8 @@ pub enum Ends {
 /// What the server's program is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Server {
-    /// This many threads (at least 1), each of which polls its share of the connections.
+    /// This many threads (at least 1, and at most one for each connection), each of which polls its share of the
+    /// connections.
     EventLoops(u32),
     /// A thread for each connection, which sleeps in its reads and writes.
     ThreadEach,
@@ -135,6 +136,4 @@ pub struct LoadTaken {
     pub unanswered: Vec<Duration>,
     /// What client and server did in the measured time.
     pub work: [EndWork; 2],
-    /// Events that a simulator handled; 0 if there is no simulator.
-    pub events: u64,
 }

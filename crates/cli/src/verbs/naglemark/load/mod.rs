@@ -3,12 +3,11 @@
 mod show;
 
 use rayon::ThreadPool;
-use tinygram_naglemark::Duration;
-use tinygram_naglemark::Policy;
 use tinygram_naglemark::load::{
     Demand, Ends, KneeRule, LoadOutcome, LoadPlan, LoadedHosts, Programs, Replies, capacity, knees,
     measure_load,
 };
+use tinygram_naglemark::{Duration, Error, Policy};
 use tinygram_report::{Destination, Folder, Ink};
 
 use super::args::Chosen;
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     })
 }
 
-/// Measures the capacity, then every row, then the knees.
+/// Measures the capacity, then the knees, then every row.
 fn measured(args: &Args, pool: &ThreadPool) -> Result<Shown, Failure> {
     let mut plan = plan(args)?;
     let hosts = hosts(args)?;
@@ -56,20 +55,26 @@ fn measured(args: &Args, pool: &ThreadPool) -> Result<Shown, Failure> {
         times: args.knee.into(),
         ..KneeRule::default()
     };
+    let policies = (plan.policies.len() * plan.ack_policies.len()) as u64;
     pool.install(|| {
-        let capacity = capacity(&plan, &hosts)?;
+        let progress = terminal::Progress::over(policies, "measuring the capacity");
+        let capacity = capacity(&plan, &hosts, &|_| progress.step()).map_err(too_short)?;
+        drop(progress);
         let rate = |load: &Load| match load {
             Load::Share(share) => capacity * share,
             Load::PerSecond(rate) => *rate,
         };
         plan.demands = args.loads.iter().map(rate).map(Demand::Open).collect();
         plan.demands.extend(args.closed.then_some(Demand::Closed));
+        let progress = terminal::Progress::over(policies, "searching knees");
+        let knees =
+            knees(&plan, &hosts, rule, capacity, &|_| progress.step()).map_err(too_short)?;
+        drop(progress);
         let trials = plan.cells().len() as u64 * u64::from(plan.repetitions);
         let outcome: LoadOutcome = {
             let progress = terminal::Progress::over(trials, "measuring");
             measure_load(&plan, &hosts, &|_| progress.step())?
         };
-        let knees = knees(&plan, &hosts, rule, capacity)?;
         Ok(Shown {
             parameters: show::Parameters::of(args),
             outcome,
@@ -139,4 +144,14 @@ fn hosts(args: &Args) -> Result<LoadedHosts, Failure> {
 
 fn virtual_time(time: std::time::Duration) -> Duration {
     Duration::from_nanos(time.as_nanos() as u64)
+}
+
+/// Names the flag that helps where nothing came.
+fn too_short(error: Error) -> Failure {
+    match error {
+        Error::Nothing { .. } => {
+            Failure::Input(format!("--window: {error} (accepted: a longer one)"))
+        }
+        other => other.into(),
+    }
 }

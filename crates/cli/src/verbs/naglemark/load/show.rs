@@ -84,13 +84,13 @@ struct Record {
     load_per_second: Option<f64>,
     offered_per_second: f64,
     answers_per_second: f64,
-    answers_per_second_within: f64,
-    mean_ms: f64,
-    mean_ms_within: f64,
-    p50_ms: f64,
-    p50_ms_within: f64,
-    p99_ms: f64,
-    p99_ms_within: f64,
+    answers_per_second_within: Option<f64>,
+    mean_ms: Option<f64>,
+    mean_ms_within: Option<f64>,
+    p50_ms: Option<f64>,
+    p50_ms_within: Option<f64>,
+    p99_ms: Option<f64>,
+    p99_ms_within: Option<f64>,
     segments_per_answer: f64,
     all_segments_per_answer: f64,
     client_us_per_answer: f64,
@@ -98,7 +98,8 @@ struct Record {
     client_busy: f64,
     server_busy: f64,
     unanswered: u64,
-    keeps_up: bool,
+    /// Absent in a closed loop, and if requests were too few to tell.
+    keeps_up: Option<bool>,
 }
 
 /// A policy's knee and its distances, as in the document.
@@ -114,8 +115,10 @@ struct Summary {
 #[derive(Clone, Debug, Serialize)]
 struct Away {
     metric: &'static str,
-    mean: f64,
-    worst: f64,
+    mean: Option<f64>,
+    worst: Option<f64>,
+    /// Loads with which the policy falls behind.
+    left_out: usize,
 }
 
 #[derive(Serialize)]
@@ -156,13 +159,13 @@ impl Shown {
                 load_per_second: planned(&row.cell.demand),
                 offered_per_second: score.offered_per_second,
                 answers_per_second: score.answered_per_second.value,
-                answers_per_second_within: score.answered_per_second.within,
-                mean_ms: score.mean_ms.value,
-                mean_ms_within: score.mean_ms.within,
-                p50_ms: score.p50_ms.value,
-                p50_ms_within: score.p50_ms.within,
-                p99_ms: score.p99_ms.value,
-                p99_ms_within: score.p99_ms.within,
+                answers_per_second_within: half(Some(score.answered_per_second)),
+                mean_ms: score.mean_ms.map(|it| it.value),
+                mean_ms_within: half(score.mean_ms),
+                p50_ms: score.p50_ms.map(|it| it.value),
+                p50_ms_within: half(score.p50_ms),
+                p99_ms: score.p99_ms.map(|it| it.value),
+                p99_ms_within: half(score.p99_ms),
                 segments_per_answer: score.segments_per_answer,
                 all_segments_per_answer: score.all_segments_per_answer,
                 client_us_per_answer: score.client_us_per_answer,
@@ -170,7 +173,7 @@ impl Shown {
                 client_busy: score.client_busy,
                 server_busy: score.server_busy,
                 unanswered: score.unanswered,
-                keeps_up: !score.falls_behind(),
+                keeps_up: row.keeps_up(),
             }
         };
         self.outcome.rows.iter().map(record).collect()
@@ -185,11 +188,16 @@ impl Shown {
             distance: Metric::ALL
                 .into_iter()
                 .filter_map(|metric| {
-                    let Distance { mean, worst, .. } = self.distance(cell, metric)?;
+                    let Distance {
+                        mean,
+                        worst,
+                        left_out,
+                    } = self.distance(cell, metric)?;
                     Some(Away {
                         metric: metric.name(),
                         mean,
                         worst,
+                        left_out,
                     })
                 })
                 .collect(),
@@ -211,7 +219,7 @@ impl Shown {
             let score = &row.score;
             let load = planned(&row.cell.demand);
             let mut offered = load.map_or_else(|| "closed".into(), |it| grouped(it as u64));
-            if score.falls_behind() && load.is_some() {
+            if row.keeps_up() == Some(false) {
                 offered.push('!');
             }
             [
@@ -277,13 +285,13 @@ impl Shown {
                     .knee_per_second
                     .map_or_else(|| "none".into(), |it| grouped(it as u64)),
             ];
+            let left_out = summary.distance.first();
+            row.push(left_out.map_or_else(|| "-".into(), |it| it.left_out.to_string()));
             for metric in Metric::ALL {
-                let away = summary
-                    .distance
-                    .iter()
-                    .find(|it| it.metric == metric.name());
-                row.push(away.map_or_else(|| "-".into(), |it| times(it.mean)));
-                row.push(away.map_or_else(|| "-".into(), |it| times(it.worst)));
+                let mut named = summary.distance.iter();
+                let away = named.find(|it| it.metric == metric.name());
+                row.push(times(away.and_then(|it| it.mean)));
+                row.push(times(away.and_then(|it| it.worst)));
             }
             row.into_iter().map(Entry::new).collect()
         };
@@ -296,6 +304,7 @@ impl Shown {
             column("", "Policy", Align::Left),
             column("", "ACKs", Align::Left),
             column("", "knee", Align::Right),
+            column("", "left out", Align::Right),
         ];
         for metric in Metric::ALL {
             columns.push(column(metric.name(), "distance", Align::Right));
@@ -307,14 +316,15 @@ impl Shown {
             rows: self.summaries().into_iter().map(row).collect(),
             notes: vec![
                 format!(
-                    "Capacity: {} answers a second. knee: the highest load with a p99 of at most {} times {:.3} ms, the \
-                     unloaded server's.",
+                    "Capacity: {} answers a second. knee: the highest load that was tried and kept up with, with a p99 of at \
+                     most {} times {:.3} ms, the unloaded server's; none: no load that was tried is such.",
                     grouped(self.knees.capacity as u64),
                     self.rule.times,
                     self.knees.unloaded_ms
                 ),
                 "distance: the geometric mean over the loads of the policy's latency over the envelope's; worst: the \
-                 largest of these ratios. Loads with which nothing on the envelope keeps up are left out."
+                 largest of these ratios. Loads with which nothing on the envelope keeps up are left out, and the policy's \
+                 own (left out: how many) with which it falls behind."
                     .into(),
             ],
         }
@@ -343,7 +353,7 @@ impl Shown {
                 .filter(|row| acks(&row.cell) == of && row.cell.policy.label() == policy);
             let point = |row: &LoadRow| {
                 let load = planned(&row.cell.demand)?;
-                Some(Point::at(load, metric.of(&row.score).value))
+                Some(Point::at(load, metric.of(&row.score)?.value))
             };
             own.filter_map(point).collect()
         };
@@ -396,26 +406,32 @@ fn planned(demand: &Demand) -> Option<f64> {
     }
 }
 
-fn ms(estimate: Estimate) -> String {
-    match estimate.value {
-        value if value < 10.0 => format!("{value:.3}"),
-        value => format!("{value:.1}"),
+fn ms(estimate: Option<Estimate>) -> String {
+    match estimate.map(|it| it.value) {
+        None => "-".into(),
+        Some(value) if value < 10.0 => format!("{value:.3}"),
+        Some(value) => format!("{value:.1}"),
     }
+}
+
+/// Returns half of an interval, if it is known.
+fn half(estimate: Option<Estimate>) -> Option<f64> {
+    estimate.map(|it| it.within).filter(|it| it.is_finite())
 }
 
 /// Returns half of an interval, as a share of the value.
-fn within(estimate: Estimate) -> String {
-    match estimate.within.is_finite() && estimate.value > 0.0 {
-        true => format!("{:.0}%", 100.0 * estimate.within / estimate.value),
-        false => "-".into(),
-    }
+fn within(estimate: Option<Estimate>) -> String {
+    let share = |half| Some(half / estimate?.value).filter(|share: &f64| share.is_finite());
+    let share = half(estimate).and_then(share);
+    share.map_or_else(|| "-".into(), |share| format!("{:.0}%", 100.0 * share))
 }
 
 /// Returns a ratio.
-fn times(ratio: f64) -> String {
+fn times(ratio: Option<f64>) -> String {
     match ratio {
-        ratio if ratio < 10.0 => format!("{ratio:.2}"),
-        ratio => format!("{ratio:.0}"),
+        None => "-".into(),
+        Some(ratio) if ratio < 10.0 => format!("{ratio:.2}"),
+        Some(ratio) => format!("{ratio:.0}"),
     }
 }
 
