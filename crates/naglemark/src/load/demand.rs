@@ -1,5 +1,6 @@
 //! When the requests of an open loop come.
 
+use std::fmt;
 use std::sync::Arc;
 
 use tinygram_engine::Duration;
@@ -15,6 +16,16 @@ pub enum Arrivals {
         /// How many; at least 1.
         of: u32,
     },
+}
+
+/// Writes it as it is typed: `poisson`, `bursts:8`.
+impl fmt::Display for Arrivals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Poisson => f.write_str("poisson"),
+            Self::Bursts { of } => write!(f, "bursts:{of}"),
+        }
+    }
 }
 
 /// A request of an open loop.

@@ -1,5 +1,7 @@
 //! How long requests and answers are.
 
+use std::fmt;
+
 use tinygram_sim::dice::Dice;
 
 /// A distribution of lengths, in octets. Every length is at least 1.
@@ -50,6 +52,18 @@ impl Sizes {
                 let drawn = low / libm::pow(1.0 - dice.unit() * (1.0 - rest), 1.0 / alpha);
                 drawn.clamp(low, high) as u32
             }
+        }
+    }
+}
+
+/// Writes it as it is typed: `400`, `random:100..1000`, `exp:1000`, `pareto:100..100000:1.2`.
+impl fmt::Display for Sizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(octets) => write!(f, "{octets}"),
+            Self::Uniform { from, to } => write!(f, "random:{from}..{to}"),
+            Self::Exponential { mean } => write!(f, "exp:{mean}"),
+            Self::Pareto { from, to, alpha } => write!(f, "pareto:{from}..{to}:{alpha}"),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A trial under load: the task of a backend, and its result.
 
+use std::fmt;
 use std::sync::Arc;
 
 use tinygram_engine::Duration;
@@ -28,6 +29,17 @@ pub enum Server {
     EventLoops(u32),
     /// A thread for each connection, which sleeps in its reads and writes.
     ThreadEach,
+}
+
+/// Writes it as it is typed: `event-loop`, `event-loop:4`, `threads`.
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EventLoops(1) => f.write_str("event-loop"),
+            Self::EventLoops(threads) => write!(f, "event-loop:{threads}"),
+            Self::ThreadEach => f.write_str("threads"),
+        }
+    }
 }
 
 /// When an event loop writes.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use tinygram_engine::receiver::ack_policy::{AckTimer, Registered as AckEntry};
 use tinygram_naglemark::hosts::Over;
 use tinygram_naglemark::load::{Arrivals, Server, Sizes};
@@ -94,12 +95,13 @@ pub(crate) struct Args {
     )]
     pub(in super::super) answer_writes: u32,
 
-    /// The server: event-loop, event-loop:N with N threads on its processor, or threads, one for each connection
+    /// The server: event-loop, event-loop:N with N threads on its processor, at most one for each connection, or threads,
+    /// one for each connection
     #[arg(long, value_name = "KIND", value_parser = server, default_value = "event-loop", help_heading = HOSTS)]
     pub(in super::super) server: Server,
 
-    /// Write the answers to all requests of one read together
-    #[arg(long, help_heading = HOSTS)]
+    /// Write the answers to all requests of one read together, in one write
+    #[arg(long, conflicts_with = "answer_writes", help_heading = HOSTS)]
     pub(in super::super) gather: bool,
 
     /// How long the server computes for a request
@@ -128,7 +130,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "200ms", help_heading = RUN)]
     pub(in super::super) warmup: Duration,
 
-    /// Time that is measured
+    /// Time that is measured; after it, answers are waited for as long again
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "500ms", help_heading = RUN)]
     pub(in super::super) window: Duration,
 
@@ -138,7 +140,8 @@ pub(crate) struct Args {
     )]
     pub(in super::super) repetitions: u32,
 
-    /// The knee is the highest load at which the 99th percentile is at most this many times the unloaded server's
+    /// The knee is the highest load that was tried at which the server keeps up and the 99th percentile is at most this
+    /// many times the unloaded server's
     #[arg(
         long, value_name = "TIMES", value_parser = count(2_u32..=1000), default_value_t = 5, help_heading = RUN
     )]
@@ -187,15 +190,32 @@ pub(in super::super) enum Format {
 }
 
 fn costs() -> Names<Over> {
-    Names::new([
-        (
-            "linux-veth",
-            "measured over a veth pair: the sender pays for the receiver's work on a segment",
-            Over::Veth,
-        ),
-        ("linux-tun", "orders of magnitude, not measured", Over::Tun),
-    ])
+    Names::new(COSTS)
 }
+
+impl Args {
+    /// Returns whose policy it is, as it is typed.
+    pub(in super::super) fn ends_name(&self) -> String {
+        let named = self.ends.to_possible_value();
+        named.map_or_else(String::new, |it| it.get_name().to_owned())
+    }
+
+    /// Returns the name of the costs.
+    pub(in super::super) fn costs_name(&self) -> &'static str {
+        let named = COSTS.iter().find(|(.., over)| *over == self.costs);
+        named.map_or("", |(name, ..)| name)
+    }
+}
+
+/// Each with its name and its line of help.
+const COSTS: [(&str, &str, Over); 2] = [
+    (
+        "linux-veth",
+        "measured over a veth pair: the sender pays for the receiver's work on a segment",
+        Over::Veth,
+    ),
+    ("linux-tun", "orders of magnitude, not measured", Over::Tun),
+];
 
 const POLICIES: &str = "Policies";
 const LOAD: &str = "Load";

@@ -4,26 +4,29 @@ mod show;
 
 use rayon::ThreadPool;
 use tinygram_naglemark::load::{
-    Demand, Ends, KneeRule, LoadOutcome, LoadPlan, LoadedHosts, Programs, Replies, capacity, knees,
-    measure_load,
+    Demand, Ends, KneeRule, LoadOutcome, LoadPlan, LoadedHosts, Programs, Replies, Server,
+    capacity, knees, measure_load,
 };
-use tinygram_naglemark::{Duration, Error, Policy};
+use tinygram_naglemark::{Error, Policy, SocketPolicy};
+use tinygram_report::units::grouped;
 use tinygram_report::{Destination, Folder, Ink};
 
 use super::args::Chosen;
 use super::args::load::{self as args, Args, Load};
 use crate::exit::{Done, Failure};
 use crate::files::{failed, opened};
+use crate::values::virtual_time;
 use crate::{interrupt, terminal};
 use show::Shown;
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
+    let (plan, hosts) = (plan(args)?, hosts(args)?);
     let output = args.results.output.as_deref();
     let results = opened(output, Destination::open)?;
     let svg = opened(args.svg.as_deref(), Folder::open)?;
     interrupt::watch();
     let pool = args.processors.pool()?;
-    let shown = measured(args, &pool)?;
+    let shown = measured(args, plan, &hosts, &pool)?;
     let canvas = match results {
         Some(_) => (Ink::Plain, terminal::WIDTH),
         None => terminal::canvas(terminal::WIDTH),
@@ -48,9 +51,12 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
 }
 
 /// Measures the capacity, then the knees, then every row.
-fn measured(args: &Args, pool: &ThreadPool) -> Result<Shown, Failure> {
-    let mut plan = plan(args)?;
-    let hosts = hosts(args)?;
+fn measured(
+    args: &Args,
+    mut plan: LoadPlan,
+    hosts: &LoadedHosts,
+    pool: &ThreadPool,
+) -> Result<Shown, Failure> {
     let rule = KneeRule {
         times: args.knee.into(),
         ..KneeRule::default()
@@ -58,25 +64,32 @@ fn measured(args: &Args, pool: &ThreadPool) -> Result<Shown, Failure> {
     let policies = (plan.policies.len() * plan.ack_policies.len()) as u64;
     pool.install(|| {
         let progress = terminal::Progress::over(policies, "measuring the capacity");
-        let capacity = capacity(&plan, &hosts, &|_| progress.step()).map_err(too_short)?;
+        let capacity = capacity(&plan, hosts, &|_| progress.step()).map_err(too_short)?;
         drop(progress);
-        let rate = |load: &Load| match load {
-            Load::Share(share) => capacity * share,
-            Load::PerSecond(rate) => *rate,
+        let open = |load: &Load| {
+            let rate = match load {
+                Load::Percent(percent) => capacity * (percent / 100.0),
+                Load::PerSecond(rate) => *rate,
+            };
+            bounded(args, load, rate)?;
+            Ok(Demand::Open(rate))
         };
-        plan.demands = args.loads.iter().map(rate).map(Demand::Open).collect();
+        plan.demands = args
+            .loads
+            .iter()
+            .map(open)
+            .collect::<Result<_, Failure>>()?;
         plan.demands.extend(args.closed.then_some(Demand::Closed));
         let progress = terminal::Progress::over(policies, "searching knees");
-        let knees =
-            knees(&plan, &hosts, rule, capacity, &|_| progress.step()).map_err(too_short)?;
+        let knees = knees(&plan, hosts, rule, capacity, &|_| progress.step()).map_err(too_short)?;
         drop(progress);
         let trials = plan.cells().len() as u64 * u64::from(plan.repetitions);
         let outcome: LoadOutcome = {
             let progress = terminal::Progress::over(trials, "measuring");
-            measure_load(&plan, &hosts, &|_| progress.step())?
+            measure_load(&plan, hosts, &|_| progress.step())?
         };
         Ok(Shown {
-            parameters: show::Parameters::of(args),
+            parameters: show::Parameters::of(args, &plan),
             outcome,
             knees,
             rule,
@@ -86,12 +99,17 @@ fn measured(args: &Args, pool: &ThreadPool) -> Result<Shown, Failure> {
 
 fn plan(args: &Args) -> Result<LoadPlan, Failure> {
     let policy = |chosen: &Chosen| match chosen {
-        Chosen::One(entry) => Ok(Policy::from(*entry)),
-        Chosen::Socket(policy) => Ok((*policy).into()),
+        Chosen::One(entry) => known(entry.name, Policy::from(*entry)),
+        Chosen::Socket(policy) => known(policy.name(), (*policy).into()),
         Chosen::All => Err(Failure::Input(
             "--policy all is not for load (accepted: the names of policies)".into(),
         )),
     };
+    for load in &args.loads {
+        if let Load::PerSecond(rate) = load {
+            bounded(args, load, *rate)?;
+        }
+    }
     let acks = args.ack_policy.iter().map(|entry| Some((entry.make)()));
     Ok(LoadPlan {
         policies: args.policy.iter().map(policy).collect::<Result<_, _>>()?,
@@ -110,7 +128,7 @@ fn plan(args: &Args) -> Result<LoadPlan, Failure> {
             depth: args.depth,
             request_writes: args.request_writes,
             answer_writes: args.answer_writes,
-            server: args.server,
+            server: server(args)?,
             replies: match args.gather {
                 true => Replies::Gathered,
                 false => Replies::Each,
@@ -142,8 +160,40 @@ fn hosts(args: &Args) -> Result<LoadedHosts, Failure> {
     Ok(hosts)
 }
 
-fn virtual_time(time: std::time::Duration) -> Duration {
-    Duration::from_nanos(time.as_nanos() as u64)
+/// Returns the policy, if simulated programs know it.
+fn known(name: &str, policy: Policy) -> Result<Policy, Failure> {
+    if LoadedHosts::knows(&policy) {
+        return Ok(policy);
+    }
+    let sockets = LoadedHosts::SOCKET_POLICIES.map(SocketPolicy::name);
+    Err(Failure::Input(format!(
+        "--policy {name} is not for load (accepted: {}, and what `tinygram policies` lists)",
+        sockets.join(", ")
+    )))
+}
+
+/// Returns the server, if each of its threads has a connection.
+fn server(args: &Args) -> Result<Server, Failure> {
+    match args.server {
+        Server::EventLoops(threads) if threads > args.connections => Err(Failure::Input(format!(
+            "--server {} has more threads than there are connections (accepted: up to {})",
+            args.server, args.connections
+        ))),
+        server => Ok(server),
+    }
+}
+
+/// Refuses a load of so many requests that they would not fit into memory.
+fn bounded(args: &Args, load: &Load, rate: f64) -> Result<(), Failure> {
+    let requests = rate * (args.warmup + args.window).as_secs_f64();
+    if requests <= MOST_REQUESTS as f64 {
+        return Ok(());
+    }
+    Err(Failure::Input(format!(
+        "--loads {load}: {} requests in the --warmup and the --window of a trial (accepted: up to {})",
+        grouped(requests as u64),
+        grouped(MOST_REQUESTS)
+    )))
 }
 
 /// Names the flag that helps where nothing came.
@@ -155,3 +205,6 @@ fn too_short(error: Error) -> Failure {
         other => other.into(),
     }
 }
+
+/// The most requests of a trial: each takes about 50 octets, and there is a trial on every thread.
+const MOST_REQUESTS: u64 = 10_000_000;

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use tinygram_naglemark::load::{
-    Demand, Distance, Estimate, KneeRule, Knees, LoadCell, LoadOutcome, LoadRow, Metric, distance,
-    envelope, is_simple,
+    Demand, Distance, Estimate, KneeRule, Knees, LoadCell, LoadOutcome, LoadPlan, LoadRow, Metric,
+    distance, envelope, is_simple,
 };
 use tinygram_report::units::grouped;
 use tinygram_report::{
@@ -12,6 +12,7 @@ use tinygram_report::{
 };
 
 use super::super::args::load::{Args, Format};
+use crate::values::shown_ack_timer;
 
 /// The results, ready for any exporter.
 pub(super) struct Shown {
@@ -36,37 +37,46 @@ pub(super) struct Parameters {
     service_us: f64,
     digest_us: f64,
     ends: String,
-    costs: String,
+    /// Linux's if absent.
+    ack_timer: Option<String>,
+    loads: Vec<String>,
+    closed: bool,
+    costs: &'static str,
     rate: Option<u64>,
     rtt_us: f64,
     warmup_ms: f64,
     window_ms: f64,
+    patience_ms: f64,
     repetitions: u32,
     knee: u32,
     seed: u64,
 }
 
 impl Parameters {
-    pub(super) fn of(args: &Args) -> Self {
+    pub(super) fn of(args: &Args, plan: &LoadPlan) -> Self {
         let us = |time: std::time::Duration| time.as_nanos() as f64 / 1e3;
         Self {
             connections: args.connections,
             depth: args.depth,
-            request: format!("{:?}", args.request),
-            answer: format!("{:?}", args.answer),
+            request: args.request.to_string(),
+            answer: args.answer.to_string(),
             request_writes: args.request_writes,
             answer_writes: args.answer_writes,
-            arrivals: format!("{:?}", args.arrivals),
-            server: format!("{:?}", args.server),
+            arrivals: args.arrivals.to_string(),
+            server: args.server.to_string(),
             gather: args.gather,
             service_us: us(args.service),
             digest_us: us(args.digest),
-            ends: format!("{:?}", args.ends).to_lowercase(),
-            costs: format!("{:?}", args.costs).to_lowercase(),
+            ends: args.ends_name(),
+            ack_timer: args.ack_timer.as_ref().map(shown_ack_timer),
+            loads: args.loads.iter().map(ToString::to_string).collect(),
+            closed: args.closed,
+            costs: args.costs_name(),
             rate: args.rate,
             rtt_us: us(args.rtt),
             warmup_ms: us(args.warmup) / 1e3,
             window_ms: us(args.window) / 1e3,
+            patience_ms: plan.patience.as_nanos() as f64 / 1e6,
             repetitions: args.repetitions,
             knee: args.knee,
             seed: args.chance.seed,
@@ -357,10 +367,16 @@ impl Shown {
             };
             own.filter_map(point).collect()
         };
-        let policies = self.knees.knees.iter();
-        let policies = policies.filter(|(cell, _)| acks(cell) == of);
+        let policies = self.knees.knees.iter().map(|(cell, _)| cell);
+        let policies = policies.filter(|cell| acks(cell) == of);
+        let simple = policies.clone().filter(|cell| is_simple(&cell.policy));
+        let simple: Vec<&str> = simple.map(|cell| cell.policy.label()).collect();
+        let rings = match simple.is_empty() {
+            true => String::new(),
+            false => format!("; rings: the least of {}", simple.join(", ")),
+        };
         let mut series: Vec<Series> = policies
-            .map(|(cell, _)| {
+            .map(|cell| {
                 let label = cell.policy.label();
                 Series::new(label, Mark::Line, points(label))
             })
@@ -377,7 +393,7 @@ impl Shown {
         Chart {
             title: format!("Latency against load: {}, ACKs: {of}", metric.name()),
             subtitle: format!(
-                "{} connections, {} under way on each; {} write(s) an answer; rings: the least of nagle, minshall, off",
+                "{} connections, {} under way on each; {} write(s) an answer{rings}",
                 self.parameters.connections, self.parameters.depth, self.parameters.answer_writes
             ),
             x: Axis::new("requests", "1/s"),
@@ -391,11 +407,11 @@ impl Shown {
     }
 }
 
-/// Returns the name of a cell's ACK policy.
+/// Returns the name of a cell's ACK policy; both hosts' own is Linux's.
 fn acks(cell: &LoadCell) -> String {
     cell.ack_policy
         .as_ref()
-        .map_or_else(|| "own".into(), ToString::to_string)
+        .map_or_else(|| "linux".into(), ToString::to_string)
 }
 
 /// Returns the requests a second of an open loop.

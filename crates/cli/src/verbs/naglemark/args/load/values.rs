@@ -1,5 +1,7 @@
 //! Values that only `naglemark load` takes.
 
+use std::fmt;
+
 use tinygram_naglemark::load::{Arrivals, Server, Sizes};
 
 use crate::values::size;
@@ -7,10 +9,20 @@ use crate::values::size;
 /// How much is asked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super::super) enum Load {
-    /// A share of the capacity.
-    Share(f64),
+    /// A share of the capacity, in percent.
+    Percent(f64),
     /// Requests a second.
     PerSecond(f64),
+}
+
+/// Writes it as it is typed.
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Percent(percent) => write!(f, "{percent}%"),
+            Self::PerSecond(rate) => write!(f, "{rate}"),
+        }
+    }
 }
 
 /// Parses a load: `50%`, or requests a second such as `20000`.
@@ -24,7 +36,7 @@ pub(super) fn load(typed: &str) -> Result<Load, String> {
     };
     let number = plain(digits).ok_or_else(refused)?;
     match is_share {
-        true if number <= 1000.0 => Ok(Load::Share(number / 100.0)),
+        true if number <= 1000.0 => Ok(Load::Percent(number)),
         false if number <= 1e8 => Ok(Load::PerSecond(number)),
         _ => Err(refused()),
     }
@@ -92,7 +104,7 @@ mod tests {
 
     #[test]
     fn loads_are_shares_or_rates() {
-        assert_eq!(load("50%"), Ok(Load::Share(0.5)));
+        assert_eq!(load("50%"), Ok(Load::Percent(50.0)));
         assert_eq!(load("20000"), Ok(Load::PerSecond(20_000.0)));
         for typed in ["", "%", "0", "-1%", "1e3", "2000%", "fast", "0%"] {
             assert!(load(typed).unwrap_err().contains("such as 50%"), "{typed}");
@@ -123,6 +135,22 @@ mod tests {
                 sizes(typed).unwrap_err().contains("random:100..1000"),
                 "{typed}"
             );
+        }
+    }
+
+    #[test]
+    fn values_read_back_as_they_are_shown() {
+        for typed in ["7%", "0.1%", "20000", "1.5"] {
+            assert_eq!(load(typed).unwrap().to_string(), typed);
+        }
+        for typed in ["400", "random:100..1000", "exp:1000", "pareto:1..9:1.2"] {
+            assert_eq!(sizes(typed).unwrap().to_string(), typed);
+        }
+        for typed in ["event-loop", "event-loop:4", "threads"] {
+            assert_eq!(server(typed).unwrap().to_string(), typed);
+        }
+        for typed in ["poisson", "bursts:8"] {
+            assert_eq!(arrivals(typed).unwrap().to_string(), typed);
         }
     }
 
