@@ -35,10 +35,20 @@ fn reference_is_what_the_program_says() {
                 about.replace('|', "\\|")
             )
             .expect("a string");
-            let text = format!(
+            let help = said(&["help", verb]);
+            let mut text = format!(
                 "# {verb}\n\n{about}.\n\n```text\n{}\n```\n",
-                said(&["help", verb]).trim_end()
+                help.trim_end()
             );
+            for within in commands(&help) {
+                let help = said(&["help", verb, within]);
+                write!(
+                    text,
+                    "\n## {verb} {within}\n\n```text\n{}\n```\n",
+                    help.trim_end()
+                )
+                .expect("a string");
+            }
             keep(&format!("book/src/reference/{verb}.md"), &text);
         }
     }
@@ -73,6 +83,14 @@ fn groups(help: &str) -> Vec<Group> {
     }
     groups.retain(|group| !group.verbs.is_empty());
     groups
+}
+
+/// Returns the commands that a verb's help lists.
+fn commands(help: &str) -> Vec<&str> {
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let lines = list.take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").collect()
 }
 
 /// Returns what the program prints.
