@@ -178,7 +178,7 @@ fn table<'a>(side: &str, policies: impl Iterator<Item = &'a Listed>) -> Table {
         notes: match send {
             true => vec![
                 "sim, stack, bpf: naglemark --backend; bpf also gives a program the policy (tinygram bpf), and has \
-                 timed-coalescing besides; run: tinygram run"
+                 timed-coalescing and first-of-turn besides; run: tinygram run"
                     .into(),
             ],
             false => Vec::new(),
