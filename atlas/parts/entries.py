@@ -1,15 +1,13 @@
 """Entries: what a file of atlas/entries says, and where its program comes from."""
-import hashlib, json, os, pathlib, pwd, re, subprocess, tempfile, tomllib
+import hashlib, os, pathlib, pwd, re, shutil, subprocess, tomllib
+
+from . import registries
+from .registries import PYTHON, Missing, last_line
 
 ATLAS = pathlib.Path(__file__).resolve().parent.parent
 #: Others' code runs as this user.
 USER = "nobody"
-PYTHON = "/usr/bin/python3"
-FIELDS = {"name", "language", "side", "documented", "known", "get", "start", "peer", "option", "conversation"}
-
-
-class Missing(Exception):
-    """What an entry needs and cannot be had here."""
+FIELDS = {"name", "language", "side", "documented", "known", "recognised", "get", "start", "peer", "behind", "option", "conversation"}
 
 
 class Entry:
@@ -20,28 +18,22 @@ class Entry:
         if strange := set(said) - FIELDS:
             raise SystemExit(f"{path}: {', '.join(sorted(strange))}: not a field of an entry; there are {', '.join(sorted(FIELDS))}")
         self.name, self.language, self.side = said["name"], said["language"], said["side"]
-        self.documented, self.known = said["documented"], said.get("known", [])
-        self.get, self.start, self.peer = said["get"], said["start"], said["peer"]
+        self.documented, self.known, self.recognised = said["documented"], said.get("known", []), said.get("recognised", {})
+        self.get, self.start, self.peer, self.behind = said["get"], said["start"], said["peer"], said.get("behind", [])
         self.option, self.conversations = said.get("option"), said["conversation"]
         self.here = path.with_suffix("")
 
     def install(self, cache, locking=False):
         """Puts the program into the cache, and returns the words that its commands may use, and its version. `locking` writes
-        anew which wheels these are."""
+        anew which files of a registry these are."""
         words = {"here": str(self.here), "python": PYTHON, "cache": str(cache)}
         for program in self.get.get("system", []):
             if not which(program):
                 raise Missing(f"{program} is not installed (Debian: {self.get.get('debian', program)})")
         folder = cache / self.id
-        if wanted := self.get.get("pypi"):
-            lock = self.path.with_suffix(".lock")
-            if locking:
-                write_lock(wanted, lock)
-            elif not lock.exists():
-                raise Missing(f"{lock.name} is not there; atlas/run --lock writes it")
-            words["python"] = str(venv(folder, lock) / "bin/python")
-        if wanted := self.get.get("npm"):
-            words["modules"] = str(packages(folder, wanted))
+        for registry, (word, get) in registries.GET.items():
+            if wanted := self.get.get(registry):
+                words[word] = str(get(folder, self.path.with_suffix(".lock"), self.here, wanted, locking))
         if command := self.get.get("build"):
             folder.mkdir(parents=True, exist_ok=True)
             words["out"] = str(folder / "out")
@@ -55,10 +47,19 @@ class Entry:
             raise Missing(f"its version is not said: {last_line(said.stderr)}")
         return words, found.group()
 
+    def packages(self):
+        """The packages of Debian that its programs are of, with their versions."""
+        paths = [found for program in self.get.get("system", []) if (found := path_of(program))]
+        found = [package_of(os.path.realpath(path)) for path in paths]
+        return sorted({one for one in found if one})
 
     def digest(self):
-        """Of all that a row is made by: the entry's files, and the ends that speak to it."""
-        files = [self.path, *sorted(self.here.rglob("*")), *sorted((ATLAS / "peers").glob("*.py")), *sorted((ATLAS / "parts").glob("*.py"))]
+        """Of all that a row is made by: the entry's files, the end that speaks to it, and the runner."""
+        peers = [ATLAS / "peers/loop.py", ATLAS / f"peers/speak_{self.peer}.py"]
+        told = self.path.read_text()
+        others = [folder for folder in sorted(self.path.parent.iterdir()) if folder.is_dir() and f"{{family}}/{folder.name}" in told]
+        own = [file for folder in [self.here, *others] for file in sorted(folder.rglob("*"))]
+        files = [self.path, *own, *peers, *sorted((ATLAS / "parts").glob("*.py"))]
         octets = b"".join(file.read_bytes() for file in files if file.is_file())
         return hashlib.sha256(octets).hexdigest()[:16]
 
@@ -85,50 +86,19 @@ def as_user(command):
             "--", *command]
 
 
+def path_of(program):
+    return shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+
+
 def which(program):
-    return subprocess.run(["which", program], stdout=subprocess.DEVNULL, env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}).returncode == 0
+    return path_of(program) is not None
 
 
-def venv(folder, lock):
-    """A virtual environment with the wheels of a lock file, by their checksums: no code of theirs runs while they are installed."""
-    mark, wanted = folder / "made-of", lock.read_text()
-    if not mark.exists() or mark.read_text() != wanted:
-        run_all([[PYTHON, "-m", "venv", "--clear", folder],
-                 [folder / "bin/python", "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes", "-r", lock],
-                 ["chmod", "-R", "a+rX", folder]])
-        mark.write_text(wanted)
-    return folder
-
-
-def write_lock(wanted, lock):
-    """Writes which wheels PyPI gives for these versions and for what they need, with their checksums."""
-    with tempfile.TemporaryDirectory() as scratch:
-        report = f"{scratch}/report"
-        run_all([[PYTHON, "-m", "pip", "install", "--quiet", "--only-binary=:all:", "--ignore-installed", "--dry-run", "--break-system-packages",
-                  "--report", report, *wanted]])
-        with open(report) as file:
-            found = json.load(file)["install"]
-    lines = [f"{one['metadata']['name']}=={one['metadata']['version']} --hash=sha256:{one['download_info']['archive_info']['hashes']['sha256']}\n" for one in found]
-    lock.write_text("".join(sorted(lines)))
-
-
-def packages(folder, wanted):
-    """A folder with these packages of npm, whose install scripts do not run."""
-    mark = folder / "made-of"
-    if not mark.exists() or mark.read_text().split() != wanted:
-        folder.mkdir(parents=True, exist_ok=True)
-        run_all([["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder, *wanted],
-                 ["chmod", "-R", "a+rX", folder]])
-        mark.write_text(" ".join(wanted))
-    return folder / "node_modules"
-
-
-def run_all(steps):
-    for step in steps:
-        done = subprocess.run(step, capture_output=True, text=True)
-        if done.returncode:
-            raise Missing(f"{step[0]} failed: {last_line(done.stderr or done.stdout)}")
-
-
-def last_line(text):
-    return (text.strip().splitlines() or ["it said nothing"])[-1][:200]
+def package_of(path):
+    """The package of Debian that a file is of, and its version; None where no package has it."""
+    said = subprocess.run(["dpkg", "-S", path], capture_output=True, text=True)
+    name = said.stdout.split(":")[0]
+    if said.returncode or not name:
+        return None
+    version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", name], capture_output=True, text=True)
+    return f"{name} {version.stdout}"

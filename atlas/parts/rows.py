@@ -1,4 +1,5 @@
 """Rows: what is kept of what the instruments saw, and the verdict of all three."""
+import re
 
 #: In so large a part of the exchanges a program that stalls does so: the first one of a connection is not held.
 STALLS = 0.5
@@ -26,10 +27,49 @@ def of_capture(document, side, exchanges):
             "policy": most([one["sender_policy"] for one in data]), "connections": len(data)}
 
 
-def of_sockets(document, address, port):
+def of_sockets(connections):
     """The options of the entry's open connections; None where none was open."""
-    owned = [one["options"] for one in document.get("connections", []) if one["local"].startswith(address) and str(port) in one["local"] + one["remote"]]
-    return {name: most([one[name] for one in owned]) for name in ["nodelay", "cork"]}
+    return {name: most([one["options"][name] for one in connections if one["options"]]) for name in ["nodelay", "cork"]}
+
+
+def of_cure(document):
+    """What `cure` decided of the setting that it kept, or else of the first one that it tried."""
+    tried = [one for one in document["remedies"] if one["trial"]]
+    if not tried:
+        return {"verdict": "none tried", "stalls": document["stalls"]}
+    best = next((one for one in tried if one["trial"]["verdict"] == "kept"), tried[0])
+    seen = best["trial"]["figures"] or {}
+    keys = ["p50_ms_without", "p50_ms_with", "segments_per_turn_without", "segments_per_turn_with"]
+    return {"setting": best["setting"], "verdict": best["trial"]["verdict"], **{key: seen[key] for key in keys if key in seen}}
+
+
+CALL = re.compile(r"setsockopt\(\d+<TCP(?:v6)?:\[(?P<ends>[^\]]*\]?[^>]*)\]>, SOL_TCP, (?P<option>TCP_NODELAY|TCP_CORK|TCP_QUICKACK), \[(?P<value>\d+)\]")
+#: Of a frame only the file: where a program has few symbols, strace names the nearest one.
+FRAME = re.compile(r"^ > (?P<file>[^(]*)\(")
+
+
+def of_strace(text, port, exchanges):
+    """Options that the program set: which, on what, by which library or program, how often; calls on other connections are left out."""
+    calls, pending = [], None
+    for line in text.splitlines():
+        if found := CALL.search(line):
+            ends = found["ends"]
+            on = "a connection" if "->" in ends else "the listening socket" if f":{port}" in ends else "a socket that is not connected yet"
+            pending = None
+            if "->" not in ends or f":{port}" in ends:
+                pending = [found["option"], int(found["value"]), on, None]
+                calls.append(pending)
+        elif pending and not pending[3] and (frame := FRAME.match(line)):
+            file = frame["file"].rsplit("/", 1)[-1]
+            if not file.startswith(("libc.so", "libpthread", "ld-linux")):
+                pending[3] = file
+        elif not line.startswith(" >"):
+            pending = None
+    kinds = {}
+    for call in map(tuple, calls):
+        kinds[call] = kinds.get(call, 0) + 1
+    return [{"option": option, "value": value, "on": on, "by": by, "calls": count, "each_exchange": count >= exchanges}
+            for (option, value, on, by), count in sorted(kinds.items(), key=str)]
 
 
 def verdict(trials):
@@ -39,16 +79,28 @@ def verdict(trials):
     any, with both kinds of peer; `cannot tell` where each exchange has a connection of its own, on which nothing is held yet.
     """
     whole = [trial for trial in trials if "failed" not in trial]
-    if any(all(count >= STALLS * trial["exchanges"] for count in (trial["stalled"], trial["kernel"]["of_its_side"], trial["capture"]["of_its_side"]))
-           for trial in whole):
+    if any(map(all_say_stalls, whole)):
         return "stalls"
     if len(whole) < len(trials):
         return "failed"
-    if any(count > DOES_NOT * trial["exchanges"] for trial in trials for count in (trial["stalled"], trial["kernel"]["stalls"], trial["capture"]["stalls"])):
+    if any(count > DOES_NOT * trial["exchanges"] for trial in trials for count in counts_of_stalls(trial)):
         return "instruments disagree"
     if any(trial["capture"]["connections"] > trial["exchanges"] / 2 for trial in trials):
         return "cannot tell"
     return "does not stall"
+
+
+def counts_of_stalls(trial):
+    """Stalls of either side as each instrument has them. Where the link emulates a round trip, its own lateness on a busy host is in
+    the clock, and kernel and capture alone can say that there was none."""
+    seen = [trial["kernel"]["stalls"], trial["capture"]["stalls"]]
+    return seen if trial["round_trip_ms"] else [trial["stalled"], *seen]
+
+
+def all_say_stalls(trial):
+    """Whether in a trial clock, kernel and capture blame the entry for half of the exchanges or more."""
+    counts = (trial["stalled"], trial["kernel"]["of_its_side"], trial["capture"]["of_its_side"])
+    return all(count >= STALLS * trial["exchanges"] for count in counts)
 
 
 def most(values):

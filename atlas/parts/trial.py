@@ -17,8 +17,11 @@ PORTS = range(7700, 7900, 10)
 STALL_MS = 25.0
 #: So many exchanges go before those that are counted, where something is changed.
 WARM_UP = 30
-#: Longest time for a conversation.
+#: Longest time for a conversation, and for `cure`, which tries in turns.
 PATIENCE_S = 90
+CURE_PATIENCE_S = 120
+SETTING_PATIENCE_S = 30
+WATCH_PATIENCE_S = 30
 
 
 class Failed(Exception):
@@ -46,7 +49,11 @@ class Sides:
         for folder in ["entries", "peers"]:
             shutil.copytree(ATLAS / folder, f"{scratch}/atlas/{folder}")
         here = f"{scratch}/atlas/{entry.here.relative_to(ATLAS)}"
-        self.words = {**words, "here": here, "address": SERVER, "port": str(port), "scratch": scratch}
+        self.words = {**words, "here": here, "address": SERVER, "port": str(port), "behind": str(port + 1), "scratch": scratch,
+                      "family": os.path.dirname(here), "peers": f"{scratch}/atlas/peers",
+                      "certificate": f"{scratch}/certificate.pem"}
+        if "{certificate}" in entry.path.read_text():
+            make_certificate(self.words["certificate"])
         self.where = 0 if entry.side == "server" else 1
         # The last word of what enters one is --net=PATH.
         self.namespaces = {os.stat(network.within(index)[-1].partition("=")[2]).st_ino for index in [0, 1]}
@@ -60,9 +67,10 @@ class Sides:
         if self.entry_is(side):
             return as_user([*wrapper, *filled([*(start or self.entry.start), *(conversation["asks"] if side == "client" else [])], words)])
         peer = f"{self.scratch}/atlas/peers/speak_{self.entry.peer}.py"
+        behind = filled(self.entry.behind, {**words, "address": "127.0.0.1"} if side == "client" else words)
         if side == "server":
-            return as_user([PYTHON, peer, "answer", str(self.port), kind])
-        return as_user([PYTHON, peer, "ask", SERVER, str(self.port), str(exchanges), kind, *conversation["asks"]])
+            return as_user([PYTHON, peer, "answer", str(self.port), kind, *behind, *filled(conversation.get("answers", []), words)])
+        return as_user([PYTHON, peer, "ask", SERVER, str(self.port), str(exchanges), kind, *behind, *filled(conversation["asks"], words)])
 
     @contextlib.contextmanager
     def server(self, *words, **more):
@@ -94,6 +102,16 @@ class Sides:
         return text[-1][:200] if text else "it said nothing"
 
 
+def make_certificate(path):
+    """A key and a certificate of its own in one file, for a day; for nobody's eyes but this trial's."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1", "-subj", "/CN=atlas",
+                    "-addext", f"subjectAltName=IP:{SERVER},IP:127.0.0.1", "-keyout", path + ".key", "-out", path], check=True, capture_output=True)
+    with open(path, "a") as file, open(path + ".key") as key:
+        file.write(key.read())
+    os.chmod(path, 0o644)
+    os.chmod(path + ".key", 0o644)
+
+
 class Lines:
     """What a client says of its exchanges: a line each, when it began (in seconds since 1970) and how long it took in milliseconds."""
 
@@ -114,12 +132,25 @@ class Lines:
     def until(self, deadline, since=0.0):
         """The times of those that are told before a deadline; a client whose pipe is full would stand still."""
         times = []
-        while select.select([self.client.stdout], [], [], max(0, deadline - time.monotonic()))[0]:
-            more = os.read(self.client.stdout.fileno(), 65536)
-            if not more:
-                raise Failed(f"the client ended: {self.sides.said('client')}")
-            times += self.of(more, since)
+        while (left := deadline - time.monotonic()) > 0 and self.is_ready(left):
+            times += self.read(since)
         return times
+
+    def rest_of_stopped(self, since):
+        """The times that a client told before it stood still."""
+        times = []
+        while self.is_ready(0):
+            times += self.read(since)
+        return times
+
+    def is_ready(self, seconds):
+        return bool(select.select([self.client.stdout], [], [], seconds)[0])
+
+    def read(self, since):
+        more = os.read(self.client.stdout.fileno(), 65536)
+        if not more:
+            raise Failed(f"the client ended: {self.sides.said('client')}")
+        return self.of(more, since)
 
     def of(self, octets, since):
         *lines, self.rest = (self.rest + octets).split(b"\n")
@@ -132,7 +163,7 @@ def stopped(process, lines, since=0.0):
     """The program and its children stand still. Gives the times that were told until then."""
     os.killpg(process.pid, signal.SIGSTOP)
     try:
-        yield lines.until(time.monotonic() + 0.3, since)
+        yield lines.until(time.monotonic() + 0.3, since) + lines.rest_of_stopped(since)
     finally:
         os.killpg(process.pid, signal.SIGCONT)
 
@@ -141,34 +172,78 @@ def as_shipped(sides, conversation, kind, exchanges):
     """What the three instruments saw of the program as it is."""
     capture = f"{sides.scratch}/exchange.pcap"
     with sides.server(conversation, kind, exchanges):
-        with watching(sides) as watched, capturing(sides, capture):
+        with watching(sides, exchanges) as watched, capturing(sides, capture):
             with sides.started(1, sides.command("client", conversation, kind, exchanges), "client") as client:
                 times = Lines(sides, client).take(exchanges)
                 sockets = open_sockets(sides)
     packets = rows.of_capture(diagnosed(capture), sides.entry.side, exchanges)
     if packets["segments"] < exchanges:
         raise Failed(f"the capture has {packets['segments']} segments of {exchanges} exchanges")
-    return {**figures(times, packets["segments"], sides), "kernel": rows.of_watch(watched(), sides.namespaces, sides.entry.side),
-            "capture": packets, "sockets": rows.of_sockets(sockets, SERVER if sides.where == 0 else CLIENT, sides.port)}
+    turns = conversation.get("round_trips", 1) + (packets["connections"] > exchanges / 2)
+    return {**figures(times, packets["segments"], sides, turns), "load_1_min": round(os.getloadavg()[0], 1),
+            "kernel": rows.of_watch(watched(), sides.namespaces, sides.entry.side),
+            "capture": packets, "sockets": rows.of_sockets(sockets)}
 
 
 def changed(sides, conversation, kind, exchanges, change):
     """What a change makes of it: `nodelay` on the live sockets, `run`, or another way to start (the entry's option)."""
     wrapper = [programs.TINYGRAM, "run", "--"] if change == "run" else []
-    own = {"wrapper": wrapper, "start": sides.entry.option["start"] if change == "option" else None}
+    start = sides.entry.option["start"] if change == "option" else None
+    with endless(sides, conversation, kind, wrapper, start) as (client, lines):
+        with setting(sides, lines) if change == "nodelay" else contextlib.nullcontext():
+            with stopped(client, lines):
+                before, since = Sent(sides), time.time()
+            times = lines.take(exchanges, since)
+            with stopped(client, lines, since) as more:
+                sent = Sent(sides).since(before)
+    return figures(times + more, sent, sides, conversation.get("round_trips", 1))
+
+
+@contextlib.contextmanager
+def endless(sides, conversation, kind, wrapper=(), start=None):
+    """A conversation without end, of which the first exchanges are over: what begins a connection is not counted, and `run`
+    learns from the first answers."""
+    own = {"wrapper": wrapper, "start": start}
     of = {side: own if sides.entry_is(side) else {} for side in ["server", "client"]}
     with sides.server(conversation, kind, 0, **of["server"]):
         with sides.started(1, sides.command("client", conversation, kind, 0, **of["client"]), "client") as client:
             lines = Lines(sides, client)
-            # What begins a connection is not counted, and `run` learns from the first answers.
             lines.take(WARM_UP)
-            with setting(sides, lines) if change == "nodelay" else contextlib.nullcontext():
-                with stopped(client, lines):
-                    before, since = Sent(sides), time.time()
-                times = lines.take(exchanges, since)
-                with stopped(client, lines, since) as more:
-                    sent = Sent(sides).since(before)
-    return figures(times + more, sent, sides)
+            yield client, lines
+
+
+def cured(sides, conversation, kind):
+    """What `cure` decides about the port, and what it measured."""
+    with endless(sides, conversation, kind) as (_, lines), open(f"{sides.scratch}/cure.said", "w") as said:
+        command = [*sides.network.within(sides.where), programs.TINYGRAM, "cure", "--json", "--look", "4s", "--seed", "1",
+                   "--journal", f"{sides.scratch}/journal", str(sides.port)]
+        with open(f"{sides.scratch}/cure.json", "w") as out:
+            process = subprocess.Popen(command, stdout=out, stderr=said)
+        try:
+            until = time.monotonic() + CURE_PATIENCE_S
+            while process.poll() is None:
+                if time.monotonic() > until:
+                    raise Failed(f"cure did not end in {CURE_PATIENCE_S} s")
+                lines.until(time.monotonic() + 0.3)
+        finally:
+            end(process, signal.SIGINT)
+    told = pathlib.Path(f"{sides.scratch}/cure.json").read_text()
+    if not told:
+        raise Failed(f"cure: {sides.said('cure')}")
+    return rows.of_cure(json.loads(told))
+
+
+def options_set(sides, conversation, exchanges=10):
+    """Who sets NODELAY and corks and when, by what strace sees of the program in a few exchanges of their own."""
+    trace = f"{sides.scratch}/options.strace"
+    if not shutil.which("strace"):
+        raise Failed("strace is not installed")
+    wrapper = ["strace", "-f", "-qq", "-yy", "-k", "-e", "trace=setsockopt", "-e", "signal=none", "-o", trace]
+    own = {side: {"wrapper": wrapper} if sides.entry_is(side) else {} for side in ["server", "client"]}
+    with sides.server(conversation, "one", exchanges, **own["server"]):
+        with sides.started(1, sides.command("client", conversation, "one", exchanges, **own["client"]), "client") as client:
+            Lines(sides, client).take(exchanges)
+    return rows.of_strace(pathlib.Path(trace).read_text(errors="replace"), sides.port, exchanges)
 
 
 class Sent:
@@ -178,7 +253,7 @@ class Sent:
     def __init__(self, sides):
         self.all = sides.network.data_segments_sent(sides.where)
         where = SERVER if sides.where == 0 else CLIENT
-        owned = [one for one in open_sockets(sides).get("connections", []) if one["local"].startswith(where)]
+        owned = [one for one in open_sockets(sides) if one["local"].startswith(where)]
         self.open = {(one["local"], one["remote"]): one["counts"]["data_segments_sent"] for one in owned}
 
     def since(self, before):
@@ -187,8 +262,8 @@ class Sent:
         return self.all - before.all
 
 
-def figures(times, sent, sides):
-    usual = sides.network.rtt_ms
+def figures(times, sent, sides, turns):
+    usual = sides.network.rtt_ms * turns
     times = sorted(times)
     return {"exchanges": len(times), "stalled": sum(one > usual + STALL_MS for one in times), "p50_ms": rank(times, 0.5),
             "p99_ms": rank(times, 0.99), "segments_an_exchange": round(sent / len(times), 2)}
@@ -202,7 +277,7 @@ def rank(times, share):
 
 
 @contextlib.contextmanager
-def watching(sides):
+def watching(sides, exchanges):
     with open(f"{sides.scratch}/watch.said", "w") as said:
         watch = subprocess.Popen([programs.TINYGRAM, "watch", "--json", "--once", "300s", str(sides.port)], stdout=subprocess.PIPE, stderr=said, text=True)
     lines = []
@@ -212,11 +287,18 @@ def watching(sides):
         summary = found[-1] if found else {}
         if summary.get("event") != "summary" or summary["source"] != "kernel" or summary["events_lost"]:
             raise Failed(f"watch saw not all: {sides.said('watch')}")
+        if summary["seen"]["segments"] < exchanges:
+            raise Failed(f"watch saw {summary['seen']['segments']} segments of {exchanges} exchanges")
         return found
 
     try:
-        # The first line would only come with a finding.
-        time.sleep(1.5)
+        # The first line of its output would only come with a finding.
+        until = time.monotonic() + WATCH_PATIENCE_S
+        while "asking the kernel" not in pathlib.Path(f"{sides.scratch}/watch.said").read_text():
+            if time.monotonic() > until or watch.poll() is not None:
+                raise Failed(f"watch does not begin: {sides.said('watch')}")
+            time.sleep(0.1)
+        time.sleep(0.5)
         yield seen
     finally:
         time.sleep(0.3)
@@ -248,8 +330,11 @@ def diagnosed(capture):
 
 
 def open_sockets(sides):
+    """The connections of the entry's side: `ps` looks at all namespaces of the host."""
     command = [*sides.network.within(sides.where), programs.TINYGRAM, "ps", "--json", str(sides.port)]
-    return json.loads(subprocess.run(command, capture_output=True, text=True).stdout or "{}")
+    told = json.loads(subprocess.run(command, capture_output=True, text=True).stdout or "{}")
+    where = SERVER if sides.where == 0 else CLIENT
+    return [one for one in told.get("connections", []) if one["local"].startswith(where) and str(sides.port) in one["local"] + one["remote"]]
 
 
 @contextlib.contextmanager
@@ -258,7 +343,12 @@ def setting(sides, lines):
     command = [*sides.network.within(sides.where), programs.TINYGRAM, "set", "--follow", "--for", "120s", str(sides.port), "nodelay=on"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        lines.until(time.monotonic() + 0.8)
+        until = time.monotonic() + SETTING_PATIENCE_S
+        # It takes as long as the host's load makes it.
+        while not all(one["options"] and one["options"]["nodelay"] for one in open_sockets(sides) if one["state"] == "established"):
+            if time.monotonic() > until:
+                raise Failed(f"NODELAY is not on {SETTING_PATIENCE_S} s after it was set")
+            lines.until(time.monotonic() + 0.2)
         yield
     finally:
         process.send_signal(signal.SIGINT)

@@ -1,13 +1,13 @@
 """The HTTP client that asks servers, and the HTTP server that answers clients. Neither holds anything back.
 
-    speak_http.py ask ADDRESS PORT EXCHANGES KIND METHOD PATH [--body OCTETS] [--xmlrpc]
-    speak_http.py answer PORT KIND
+    speak_http.py ask ADDRESS PORT EXCHANGES KIND METHOD PATH [--body OCTETS] [--xmlrpc] [--tls]
+    speak_http.py answer PORT KIND [--tls CERTIFICATE]
 
-KIND is `one` or `two`: how many writes a message takes. The server answers 400 octets to any path; /chunked in four
+With --tls the connection is encrypted, and no certificate is looked at. KIND is `one` or `two`: how many writes a message takes. The server answers 400 octets to any path; /chunked in four
 chunks of 100, /streamed in the same chunks with 5 ms between them, /xmlrpc with the result of a call. --xmlrpc asks pow(2, 3).
 """
 
-import argparse, socket, threading, time
+import argparse, socket, ssl, threading, time
 import loop
 
 BODY = b"x" * 400
@@ -28,9 +28,11 @@ def main():
     asks.add_argument("path")
     asks.add_argument("--body", type=int, default=0)
     asks.add_argument("--xmlrpc", action="store_true")
+    asks.add_argument("--tls", action="store_true")
     answers = verbs.add_parser("answer")
     answers.add_argument("port", type=int)
     answers.add_argument("kind", choices=["one", "two"])
+    answers.add_argument("--tls", metavar="CERTIFICATE")
     options = parser.parse_args()
     ask(options) if options.verb == "ask" else serve(options)
 
@@ -53,18 +55,32 @@ class Client:
 
     def exchange(self):
         """Asks once, on the connection that is there if the server has kept it."""
-        if not self.octets:
-            self.end = loop.connected(self.options.address, self.options.port)
-            self.octets = self.end.makefile("rb")
-        loop.write(self.end, self.options.kind, self.first.encode(), self.second.encode())
-        if not self.answer():
+        if not (self.octets and self.ask_on_it()):
+            self.connect()
+            if not self.ask_on_it():
+                raise SystemExit("http: the server closed the connection instead of an answer")
+
+    def connect(self):
+        self.end = loop.connected(self.options.address, self.options.port)
+        if self.options.tls:
+            self.end = unverified().wrap_socket(self.end)
+        self.octets = self.end.makefile("rb")
+
+    def ask_on_it(self):
+        """Whether the connection had an answer: a server may have closed it after the last one without a word."""
+        try:
+            loop.write(self.end, self.options.kind, self.first.encode(), self.second.encode())
+            status = self.octets.readline()
+        except (BrokenPipeError, ConnectionResetError):
+            status = b""
+        if not (status and self.answer(status)):
             self.octets.close()
             self.end.close()
             self.octets = None
+        return bool(status)
 
-    def answer(self):
-        """Reads an answer; whether the server keeps the connection."""
-        status = self.octets.readline()
+    def answer(self, status):
+        """Reads the rest of an answer; whether the server keeps the connection."""
         if b" 200" not in status:
             raise SystemExit(f"http: the server answered {status!r}")
         head = head_of(self.octets)
@@ -77,6 +93,12 @@ class Client:
             self.octets.read()
             kept = False
         return kept
+
+
+def unverified():
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
 
 
 def head_of(octets):
@@ -97,15 +119,20 @@ def chunks(octets):
 
 
 def serve(options):
+    context = None
+    if options.tls:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(options.tls)
     with socket.create_server(("0.0.0.0", options.port), backlog=64) as listener:
         while True:
             end, _ = listener.accept()
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=answer, args=[end, options.kind], daemon=True).start()
+            threading.Thread(target=answer, args=[end, options.kind, context], daemon=True).start()
 
 
-def answer(end, kind):
+def answer(end, kind, context):
     try:
+        end = context.wrap_socket(end, server_side=True) if context else end
         with end, end.makefile("rb") as octets:
             while line := octets.readline():
                 head = head_of(octets)
