@@ -1,0 +1,3 @@
+service Echo {
+    string echo(1: string words)
+}
