@@ -7,7 +7,7 @@ As a client it listens on loopback at PORT + 1, where COMMAND, a client that pri
 waits until COMMAND listens there. {behind} in COMMAND is PORT + 1. What comes from COMMAND goes on at once; with `two` each piece in
 two halves, a write for each. Neither direction holds anything back.
 """
-import socket, subprocess, sys, threading, time
+import os, signal, socket, subprocess, sys, threading, time
 import loop
 
 LOOPBACK = "127.0.0.1"
@@ -15,6 +15,8 @@ LOOPBACK = "127.0.0.1"
 PATIENCE_S = 60
 #: A server may listen before it answers.
 READY_S = 1
+#: The runner kills what has not ended in five seconds.
+GONE_S = 4
 
 
 def ask(address, port, exchanges, kind, *command):
@@ -26,7 +28,8 @@ def ask(address, port, exchanges, kind, *command):
 
 
 def answer(port, kind, *command):
-    subprocess.Popen(filled(command, {"{behind}": str(port + 1)}), stdin=subprocess.DEVNULL, stdout=sys.stderr)
+    behind = subprocess.Popen(filled(command, {"{behind}": str(port + 1)}), stdin=subprocess.DEVNULL, stdout=sys.stderr)
+    signal.signal(signal.SIGTERM, lambda *_: end(behind))
     until = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -39,6 +42,16 @@ def answer(port, kind, *command):
     time.sleep(READY_S)
     with socket.create_server(("0.0.0.0", port), backlog=64) as listener:
         accept(listener, (LOOPBACK, port + 1), kind, False)
+
+
+def end(behind):
+    """Ends with what stands behind, so that the next one finds its port free."""
+    behind.terminate()
+    try:
+        behind.wait(GONE_S)
+    except subprocess.TimeoutExpired:
+        behind.kill()
+    os._exit(0)
 
 
 def filled(command, words):
