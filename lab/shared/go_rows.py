@@ -12,11 +12,13 @@ class Row:
     """A server and what is asked of it. `differs` names what two servers may answer differently."""
 
     def __init__(self, name, program, words, request=b"", hello=None, files=None, differs=rb"Date: [^\r]*", is_alone=False,
-                 asked=None, environment=None):
+                 asked=None, environment=None, normal=None):
         self.name, self.program, self.words, self.request = name, program, words, request
         # Whether its connections would get each other's answers, so that there is only one.
         self.is_alone = is_alone
         self.hello, self.files, self.differs = hello, files or {}, re.compile(differs)
+        # What is done to the octets of both servers before they are compared, if leaving out `differs` is not enough.
+        self.normal = normal or (lambda seen: seen)
         # The words of `frameworks` that ask, where an answer has no octets that can be asked for again and again.
         self.asked = asked
         self.environment = environment or {}
@@ -67,6 +69,13 @@ def dns(name):
     return len(question).to_bytes(2, "big") + question
 
 
+def nsqd(name, queue):
+    """A queue of nobody's messages. What does not fit into memory goes through a goroutine that writes a file."""
+    return Row(name, "nsqd", ["-tcp-address", "0.0.0.0:{port}", "-http-address", "127.0.0.1:{peer}", "-data-path", "{folder}",
+                              "-mem-queue-size", str(queue)],
+               b"PUB t\n\x00\x00\x00\x05hello" * 5, hello=b"  V2", differs=rb"(?!)")
+
+
 def mqtt(kind, body):
     """A packet (MQTT 3.1.1, section 2.2)."""
     return bytes([kind, len(body)]) + body
@@ -83,6 +92,15 @@ def etcd(name, program, **more):
 def caddy(name, program, path, serves, differs):
     files = {"Caddyfile": f"{{\n admin off\n auto_https off\n}}\nhttp://:{{port}} {{\n root * {{folder}}\n file_server {serves}\n}}\n", **FILES}
     return Row(name, program, ["run", "--config", "{folder}/Caddyfile", "--adapter", "caddyfile"], get(path), files=files, differs=differs)
+
+
+def ordered(seen):
+    """WebDAV's answers with the properties of each file in one order: rclone takes them out of a map, whose order is a new one each
+    time. So the chunks, which cut them anywhere, are put together; the sizes of all chunks come last."""
+    sizes = re.findall(CHUNK, seen)
+    whole = re.sub(CHUNK, b"", seen)
+    return re.sub(rb"<D:prop>(.*?)</D:prop>", lambda found: b"".join(sorted(one[0] for one in re.finditer(PROPERTY, found[1]))), whole) \
+        + b"".join(sizes)
 
 
 def nats(name, program):
@@ -114,6 +132,9 @@ def redis(name, program):
 
 INFLUX = ('reporting-disabled = true\nbind-address = "127.0.0.1:{peer}"\n[meta]\ndir = "{folder}/meta"\n[data]\ndir = "{folder}/data"\n'
           'wal-dir = "{folder}/wal"\n[http]\nbind-address = ":{port}"\nlog-enabled = false\n')
+# In XML without line ends a chunk's size is the one line of its form.
+CHUNK = re.compile(rb"\r\n[0-9a-f]+\r\n")
+PROPERTY = re.compile(rb"<D:(\w+)>.*?</D:\1>", re.S)
 FILES = {f"file-{number}.txt": "0123456789\n" * 100 for number in range(20)}
 OF_A_FILE = rb"(Date|Last-Modified|Etag): [^\r]*"
 OF_A_FOLDER = rb'(Date|Last-Modified|Etag): [^\r]*|datetime="[^<]*|/[a-z-]+/tmp'
@@ -148,16 +169,16 @@ ROWS = [
         get("/file-1.txt"), files={f"site/{name}": content for name, content in FILES.items()}, differs=OF_A_FILE),
     Row("rclone 1.60.1 (Debian), WebDAV", "debian-rclone", ["serve", "webdav", "{folder}/site", "--addr", "0.0.0.0:{port}"],
         b"PROPFIND / HTTP/1.1\r\nHost: h\r\nDepth: 1\r\n\r\n", files={f"site/{name}": content for name, content in FILES.items()},
-        differs=rb"Date: [^\r]*|<D:getlastmodified>[^<]*|<D:getetag>[^<]*"),
+        differs=rb"Date: [^\r]*|<D:getlastmodified>[^<]*|<D:getetag>[^<]*", normal=ordered),
     Row("PocketBase 0.22.20, its health", "pocketbase", ["serve", "--http", "0.0.0.0:{port}", "--dir", "{folder}/pb"],
         get("/api/health")),
     Row("Mailpit 1.33.1, its messages", "mailpit", ["--listen", "0.0.0.0:{port}", "--smtp", "127.0.0.1:{peer}", "--database",
-                                                    "{folder}/db"], get("/api/v1/messages")),
+                                                    "{folder}/db"], get("/api/v1/messages"),
+        differs=rb"Date: [^\r]*|'nonce-[^']*"),
     Row("Mailpit 1.33.1, five commands of SMTP", "mailpit", ["--smtp", "0.0.0.0:{port}", "--listen", "127.0.0.1:{peer}", "--database",
                                                              "{folder}/db"], b"NOOP\r\n" * 5, hello=b"EHLO h\r\n", differs=rb"(?!)"),
-    Row("nsqd 1.3.0, five messages", "nsqd", ["-tcp-address", "0.0.0.0:{port}", "-http-address", "127.0.0.1:{peer}", "-data-path",
-                                              "{folder}", "-mem-queue-size", "100"],
-        b"PUB t\n\x00\x00\x00\x05hello" * 5, hello=b"  V2", differs=rb"(?!)"),
+    nsqd("nsqd 1.3.0, five messages", 100),
+    nsqd("nsqd 1.3.0, five messages, its queue in memory", 10_000_000),
     Row("Mochi MQTT 2.6.5, five messages", "mochi", ["-tcp", ":{port}", "-ws", ":{peer}", "-info", "127.0.0.1:0"],
         b"".join(mqtt(0x32, b"\x00\x01t" + number.to_bytes(2, "big") + b"hello") for number in range(1, 6)), hello=CONNECT,
         is_alone=True, differs=rb"(?!)"),
