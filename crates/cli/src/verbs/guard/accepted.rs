@@ -15,13 +15,15 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let parts = text.rsplit_once(':').filter(|(file, _)| !file.is_empty());
-        let line = parts.and_then(|(file, line)| Some((file, line.parse().ok()?)));
-        let (file, line) = line.ok_or("accepted: FILE:LINE, such as client.py:40")?;
-        Ok(Self {
-            file: file.to_owned(),
-            line,
-        })
+        let numbered = |text: &str| {
+            let (file, line) = text.rsplit_once(':')?;
+            Some((file.to_owned(), line.parse::<u32>().ok()?))
+        };
+        let place = numbered(text.trim_start_matches("./"));
+        // With a column behind the line the line would be part of the file's name.
+        let place = place.filter(|(file, _)| !file.is_empty() && numbered(file).is_none());
+        let (file, line) = place.ok_or("accepted: FILE:LINE, such as client.py:40")?;
+        Ok(Self { file, line })
     }
 
     /// Returns whether a place is this line. Its path may have more folders before.
@@ -146,7 +148,7 @@ mod tests {
             stall(4, &[("/home/her/app/client.py", 40)]),
             stall(2, &[("/home/her/app/client.py", 41)]),
         ];
-        for line in ["client.py:40", "app/client.py:40"] {
+        for line in ["client.py:40", "app/client.py:40", "./app/client.py:40"] {
             let one = accepted(&[line], 0, &stalls);
             assert!(one.is(&stalls[0]) && !one.is(&stalls[1]), "{line}");
             assert_eq!(one.to_string(), "6 connection stalls, 4 accepted");
@@ -168,7 +170,14 @@ mod tests {
 
     #[test]
     fn what_is_no_line_is_refused() {
-        for text in ["client.py", ":40", "client.py:", "client.py:forty"] {
+        for text in [
+            "client.py",
+            ":40",
+            "./:40",
+            "client.py:",
+            "client.py:forty",
+            "client.py:40:12",
+        ] {
             assert!(Line::read(text).is_err(), "{text}");
         }
     }
