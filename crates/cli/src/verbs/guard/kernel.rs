@@ -188,7 +188,7 @@ impl Weighed {
             cost_ns: finding.cost.time_ns,
             case: finding.case(),
             places: place(finding).into_iter().collect(),
-            elsewhere: false,
+            elsewhere: finding.call.is_none(),
         };
         let Some(known) = self.stalls.iter_mut().find(|(known, _)| known.is(&habit)) else {
             self.stalls.push((habit, stall));
@@ -202,6 +202,7 @@ impl Weighed {
         }
         stall.times += known.1.times;
         stall.cost_ns += known.1.cost_ns;
+        stall.elsewhere |= known.1.elsewhere;
         stall.case = known.1.case;
         known.1 = stall;
     }
@@ -261,3 +262,83 @@ fn place(finding: &Finding) -> Option<(String, u32)> {
 const BREATH: Duration = Duration::from_millis(50);
 /// Per second and processor. Each is 32 kB of half a ring of 2 MB, which is emptied every 50 ms.
 const STACKS: u32 = 512;
+
+#[cfg(test)]
+mod tests {
+    use tinygram_stalls::Cost;
+    use tinygram_watch::event::{Connection, Reason, Writer};
+
+    use super::*;
+
+    /// A stall of a write by this call: its function, and its line of client.py.
+    fn stall(call: Option<(&str, Option<u32>)>) -> Finding {
+        let pid = std::process::id();
+        Finding {
+            kind: Kind::WriteWriteRead,
+            tier: Tier::Certain,
+            part: Part::Sent,
+            connection: Connection {
+                cookie: 1,
+                netns: 1,
+                local: ([127, 0, 0, 1], 50_000).into(),
+                remote: ([127, 0, 0, 1], 80).into(),
+                mss: 1448,
+                srtt_ns: 0,
+                min_rtt_ns: None,
+                accepted: None,
+            },
+            side: Side::Client,
+            process: Writer {
+                pid,
+                thread: pid,
+                uid: 0,
+                cgroup: 0,
+                comm: "client".into(),
+            },
+            start_ns: 0,
+            cost: Cost::time(40_000_000),
+            facts: Facts::Held {
+                held: 200,
+                behind: 100,
+                writes: Some(1),
+                reason: Reason::Nagle,
+                release: Release::Ack,
+                path_ns: None,
+                slept: true,
+                timer: Timer::Expired,
+            },
+            call: call.map(|(function, line)| {
+                Arc::new(CallSite {
+                    function: function.into(),
+                    file: Some("client.py".into()),
+                    line,
+                    stack: Vec::new(),
+                    unresolved: None,
+                })
+            }),
+        }
+    }
+
+    /// It is said with the stalls whose line is known, and is not accepted with them: it may be another line's.
+    #[test]
+    fn a_stall_of_an_unknown_call_is_of_no_known_line() {
+        let line = Some(("ask", Some(40)));
+        let function = Some(("ask", None));
+        for (calls, elsewhere) in [
+            ([line, function], false),
+            ([function, line], false),
+            ([line, None], true),
+            ([None, line], true),
+        ] {
+            let (mut tally, mut processes) = (Weighed::default(), Processes::default());
+            for call in calls {
+                tally.add(&stall(call), &mut processes);
+            }
+            let [(_, stall)] = &tally.stalls[..] else {
+                panic!("{} stalls of {calls:?}", tally.stalls.len());
+            };
+            assert_eq!((stall.times, stall.elsewhere), (2, elsewhere), "{calls:?}");
+            assert_eq!(stall.places, [("client.py".to_owned(), 40)], "{calls:?}");
+        }
+    }
+}
