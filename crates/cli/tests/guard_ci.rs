@@ -1,5 +1,5 @@
-//! `guard` where continuous integration starts it: the step of action.yml, and the runners of `cargo test` and
-//! `go test -exec`, which pass a program and its arguments behind `tinygram guard --`.
+//! `guard` where continuous integration starts it: the step of action.yml, its reports, and the runners of `cargo test`
+//! and `go test -exec`, which pass a program and its arguments behind `tinygram guard --`.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -71,6 +71,86 @@ fn the_actions_step_fails_for_stalls_and_says_where() {
         &[],
     );
     assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+/// Runs guard on a program, and returns how it ended and its JUnit report.
+fn reported(options: &[&str], command: &[&str]) -> (Output, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("guard.xml");
+    let mut guard = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    guard
+        .args(["guard", "--github", "--junit"])
+        .arg(&report)
+        .args(options)
+        .arg("--")
+        .args(command)
+        .current_dir(project())
+        .env_remove("GITHUB_WORKSPACE");
+    let output = guard.output().unwrap();
+    (output, fs::read_to_string(report).unwrap_or_default())
+}
+
+/// The stalls of one line are accepted by this line and by no other, and the report says what was accepted, what could not be
+/// told, and that nothing was tested.
+#[test]
+fn the_report_skips_what_is_accepted_and_has_an_error_where_it_cannot_tell() {
+    const STALLS: &str = "contrib/guard/two_writes.py";
+    if !has_python() {
+        return;
+    }
+    for source in ["preload", "kernel"] {
+        let stalls = |options: &[&str]| {
+            let options = [&["--source", source], options].concat();
+            reported(&options, &["python3", STALLS])
+        };
+        let (output, xml) = stalls(&[]);
+        if output.status.code() == Some(3) {
+            assert!(std::env::var_os("CI").is_none(), "{output:?}");
+            eprintln!("skipped: {}", String::from_utf8_lossy(&output.stderr));
+            continue;
+        }
+        let said = format!("{source}: {output:?} {xml}");
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            xml.contains("<failure ") && xml.contains(" errors=\"0\" skipped=\"0\""),
+            "{said}"
+        );
+        let notes = String::from_utf8_lossy(&output.stdout);
+        let place = notes.split_once(&format!("::error file={STALLS},line="));
+        let (line, _) = place
+            .and_then(|(_, rest)| rest.split_once(','))
+            .expect(&said);
+
+        let accepted = format!("two_writes.py:{line}");
+        let (output, xml) = stalls(&["--accept", &accepted]);
+        let said = format!("{source}: {output:?} {xml}");
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert!(
+            xml.contains(" failures=\"0\" errors=\"0\" skipped=\""),
+            "{said}"
+        );
+        assert!(xml.contains("<skipped message=\"accepted: "), "{said}");
+
+        let (output, xml) = stalls(&["--accept", "two_writes.py:1"]);
+        assert_eq!(output.status.code(), Some(1), "{source}: {output:?}");
+        assert!(xml.contains(" skipped=\"0\""), "{source}: {xml}");
+
+        let (output, xml) = stalls(&["--accept", &accepted, "--min-connections", "99"]);
+        let said = format!("{source}: {output:?} {xml}");
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(xml.contains(" failures=\"0\" errors=\"1\""), "{said}");
+        assert!(
+            xml.contains("name=\"what was seen\">\n      <error "),
+            "{said}"
+        );
+
+        let (output, xml) = reported(&["--source", source], &["true"]);
+        assert_eq!(output.status.code(), Some(0), "{source}: {output:?}");
+        assert!(
+            xml.contains("<skipped message=\"nothing was tested\"/>"),
+            "{xml}"
+        );
+    }
 }
 
 #[test]

@@ -100,7 +100,7 @@ struct Stall {
     cost_ns: i64,
     /// The case on which advice depends.
     case: Case,
-    /// The file and line of the write, if known; of some sources the lines of the process, if it may be any of them.
+    /// The line of the write, if known; from the preloaded library all lines where the process writes: it may be any.
     places: Vec<(String, u32)>,
     /// Whether there are lines of which the file or the number is not known.
     elsewhere: bool,
@@ -139,18 +139,11 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let report = report.transpose()?;
     let looked = look(args)?;
     let accepted = Accepted::of(args, &looked.stalls);
-    let seen = looked.seen.connections;
-    let unseen = (seen < args.min_connections).then(|| {
-        format!(
-            "{} seen, and --min-connections wants {}: nothing is known of the others",
-            amount::counted(seen, "connection"),
-            args.min_connections
-        )
-    });
+    let cannot_tell = cannot_tell(args, &looked);
     say(&looked, &accepted);
     let reported = match (report, &args.junit) {
         (Some(destination), Some(path)) => {
-            let text = reports::junit(&args.command, &looked, &accepted, unseen.as_deref());
+            let text = reports::junit(&args.command, &looked, &accepted, cannot_tell.as_deref());
             let written = destination.write(text.as_bytes());
             written.map_err(|error| writing(path, error))
         }
@@ -173,14 +166,26 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         }
         failure.say();
     }
-    match (looked.blind, unseen) {
+    match cannot_tell {
         _ if found => Ok(Done::Found),
-        (Some(why), _) => Err(Failure::Blind(format!(
-            "could not look at everything: {why}"
-        ))),
-        (None, Some(why)) => Err(Failure::Blind(why)),
-        (None, None) => Ok(Done::Well),
+        Some(why) => Err(Failure::Blind(why)),
+        None => Ok(Done::Well),
     }
+}
+
+/// Returns the reason why stalls may have been missed, if there is one.
+fn cannot_tell(args: &Args, looked: &Looked) -> Option<String> {
+    if let Some(why) = &looked.blind {
+        return Some(format!("could not look at everything: {why}"));
+    }
+    let seen = looked.seen.connections;
+    (seen < args.min_connections).then(|| {
+        format!(
+            "{} seen, and --min-connections wants {}: nothing is known of the others",
+            amount::counted(seen, "connection"),
+            args.min_connections
+        )
+    })
 }
 
 /// Runs the command under the requested source, or under the best one available.

@@ -6,50 +6,74 @@ use std::path::PathBuf;
 use super::accepted::Accepted;
 use super::{Looked, repository};
 
-/// Returns a test case for each stall, failed or skipped if it is accepted, and one for the run if there are none.
-/// `unseen` is the reason why too little was seen, which is an error of the run.
+/// What became of a test case.
+enum Outcome {
+    Passed,
+    Skipped(String),
+    Failed(String),
+    /// It could not be carried out.
+    Error(String),
+}
+
+/// Returns a test case for each stall (failed; skipped if it is accepted), and one for the run if there are no stalls or
+/// stalls may have been missed, for the reason `cannot_tell`.
 pub(super) fn junit(
     command: &[String],
     looked: &Looked,
     accepted: &Accepted,
-    unseen: Option<&str>,
+    cannot_tell: Option<&str>,
 ) -> String {
-    let stalls = &looked.stalls;
-    let skipped = stalls.iter().filter(|stall| accepted.is(stall)).count();
-    let of_the_run = usize::from(stalls.is_empty() || unseen.is_some());
-    let class = escaped(&command.join(" "));
+    let of_stalls = looked.stalls.iter().enumerate().map(|(index, stall)| {
+        let said = super::in_words(stall);
+        let outcome = match accepted.is(stall) {
+            true => Outcome::Skipped(format!("accepted: {said}")),
+            false => Outcome::Failed(said),
+        };
+        (format!("stall {}", index + 1), outcome)
+    });
+    let mut cases: Vec<_> = of_stalls.collect();
+    cases.extend(of_the_run(looked, cannot_tell));
+    let count = |is: fn(&Outcome) -> bool| cases.iter().filter(|(_, outcome)| is(outcome)).count();
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  \
-         <testsuite name=\"tinygram guard\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{skipped}\">\n",
-        stalls.len() + of_the_run,
-        stalls.len() - skipped,
-        usize::from(unseen.is_some()),
+         <testsuite name=\"tinygram guard\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n",
+        cases.len(),
+        count(|outcome| matches!(outcome, Outcome::Failed(_))),
+        count(|outcome| matches!(outcome, Outcome::Error(_))),
+        count(|outcome| matches!(outcome, Outcome::Skipped(_))),
     );
-    for (number, stall) in stalls.iter().enumerate() {
-        let said = escaped(&super::in_words(stall));
-        let result = match accepted.is(stall) {
-            true => format!("<skipped message=\"accepted: {said}\"/>"),
-            false => format!("<failure message=\"{said}\">{said}</failure>"),
+    let class = escaped(&command.join(" "));
+    for (name, outcome) in &cases {
+        let case = format!("    <testcase classname=\"{class}\" name=\"{name}\"");
+        let inside = match outcome {
+            Outcome::Passed => {
+                let _ = writeln!(out, "{case}/>");
+                continue;
+            }
+            Outcome::Skipped(why) => format!("<skipped message=\"{}\"/>", escaped(why)),
+            Outcome::Failed(said) => {
+                let said = escaped(said);
+                format!("<failure message=\"{said}\">{said}</failure>")
+            }
+            Outcome::Error(why) => format!("<error message=\"{}\"/>", escaped(why)),
         };
-        let _ = writeln!(
-            out,
-            "    <testcase classname=\"{class}\" name=\"stall {}\">\n      {result}\n    </testcase>",
-            number + 1
-        );
-    }
-    if let Some(why) = unseen.map(escaped) {
-        let _ = writeln!(
-            out,
-            "    <testcase classname=\"{class}\" name=\"connections seen\">\n      \
-             <error message=\"{why}\"/>\n    </testcase>"
-        );
-    } else if stalls.is_empty() {
-        let _ = writeln!(
-            out,
-            "    <testcase classname=\"{class}\" name=\"no connection stalls\"/>"
-        );
+        let _ = writeln!(out, "{case}>\n      {inside}\n    </testcase>");
     }
     out + "  </testsuite>\n</testsuites>\n"
+}
+
+/// Returns the test case of the whole run, if it needs one.
+fn of_the_run(looked: &Looked, cannot_tell: Option<&str>) -> Option<(String, Outcome)> {
+    let (name, outcome) = match cannot_tell {
+        Some(why) => ("what was seen", Outcome::Error(why.to_owned())),
+        None if !looked.stalls.is_empty() => return None,
+        None if looked.seen.connections == 0 => {
+            let why = "nothing was tested".to_owned();
+            ("no connection stalls", Outcome::Skipped(why))
+        }
+        None => ("no connection stalls", Outcome::Passed),
+    };
+    Some((name.to_owned(), outcome))
 }
 
 /// Returns a workflow command for each stall: a warning if it is accepted, else an error. It is a warning, too, if no
@@ -57,6 +81,8 @@ pub(super) fn junit(
 pub(super) fn github(looked: &Looked, accepted: &Accepted) -> String {
     let mut out = String::new();
     let workspace = std::env::var_os("GITHUB_WORKSPACE").map(PathBuf::from);
+    // Relative names are relative to the folder where the command ran, which is ours.
+    let here = std::env::current_dir();
     for stall in &looked.stalls {
         // https://docs.github.com/actions/reference/workflow-commands: %, CR and LF are escaped.
         let said = super::in_words(stall)
@@ -64,7 +90,7 @@ pub(super) fn github(looked: &Looked, accepted: &Accepted) -> String {
             .replace('\r', "%0D")
             .replace('\n', "%0A");
         let place = stall.places.first().and_then(|(file, line)| {
-            let file = repository::within(file, workspace.as_deref())?;
+            let file = repository::within(file, workspace.as_deref(), here.as_ref().ok()?)?;
             Some(format!("file={},line={line},", property(&file)))
         });
         let place = place.unwrap_or_default();
