@@ -2,6 +2,7 @@
 //!
 //! Without the necessary kernel or privileges, the tests say so and pass; in CI they fail.
 
+mod stalling;
 mod watching;
 
 use std::io::{BufRead, BufReader, Read};
@@ -393,6 +394,33 @@ fn what_cannot_be_watched_is_one_line() {
             "{arguments:?}: {said}"
         );
     }
+}
+
+/// As `watch --json | head -1` does it.
+#[test]
+fn the_lines_are_written_if_the_reader_goes_away() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("sites.json");
+    let arguments = ["--json", "--sites", file.to_str().expect("UTF-8")];
+    let Some(mut watch) = watch(&arguments) else {
+        return;
+    };
+    let mut talk = Running(
+        stalling::asks_in_two_writes()
+            .spawn()
+            .expect("python3 starts"),
+    );
+    let mut stdout = BufReader::new(watch.0.stdout.take().expect("a pipe"));
+    stdout.read_line(&mut String::new()).expect("a finding");
+    drop(stdout);
+    // The next finding meets a closed pipe.
+    assert!(watch.0.wait().expect("it ends").success());
+    assert_eq!(talk.0.try_wait().expect("a state"), None);
+    let sites = std::fs::read_to_string(&file).expect("it is written");
+    let sites: Value = serde_json::from_str(&sites).expect("JSON");
+    assert_eq!(sites["schema"], "tinygram.sites/1");
+    assert_ne!(sites["sites"][0]["count"], 0, "{sites}");
+    assert!(sites["sites"][0]["count"].is_u64(), "{sites}");
 }
 
 #[test]

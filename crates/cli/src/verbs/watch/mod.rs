@@ -38,19 +38,22 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     stop::listen_and_leave(screen::leave)?;
     listeners.begin(args, &root, &watch)?;
     let begun = Instant::now();
-    while !stop::is_asked() {
+    let mut told = Ok(());
+    while told.is_ok() && !stop::is_asked() {
         let left = length.map(|length| length.saturating_sub(begun.elapsed()));
         if left == Some(Duration::ZERO) {
             break;
         }
         let patience = left.map_or(BREATH, |left| left.min(BREATH));
-        listeners.hear(watch.look(patience))?;
-        listeners.breathe(&watch, begun.elapsed())?;
+        told = listeners
+            .hear(&watch.look(patience))
+            .and_then(|()| listeners.breathe(&watch, begun.elapsed()));
     }
-    // What the kernel said while the last findings were shown.
-    listeners.hear(watch.look(Duration::ZERO))?;
-    listeners.hear(watch.finish())?;
-    let is_whole = listeners.end(&watch, begun.elapsed())?;
+    // What the kernel said while the last findings were shown, and what only the end brings.
+    for findings in [watch.look(Duration::ZERO), watch.finish()] {
+        told = told.and(listeners.hear(&findings));
+    }
+    let is_whole = listeners.end(told, &watch, begun.elapsed())?;
     if !is_whole {
         return Ok(Done::Partly);
     }

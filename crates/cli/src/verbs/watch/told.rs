@@ -39,18 +39,19 @@ impl Listeners {
         self.show.begin(watch)
     }
 
-    /// Tells of new findings.
-    pub(super) fn hear(&mut self, findings: Vec<(Finding, Process)>) -> Result<(), Failure> {
+    /// Tells of new findings. The reader comes last: it may have gone away, and the others are told all.
+    pub(super) fn hear(&mut self, findings: &[(Finding, Process)]) -> Result<(), Failure> {
         for (finding, process) in findings {
             if let Some(export) = &mut self.export {
-                export.add(&finding, &process);
+                export.add(finding, process);
             }
             if let Some(sites) = &mut self.sites {
-                sites.add(&finding, &process.name);
+                sites.add(finding, &process.name);
             }
-            self.show.finding(&finding, &process)?;
         }
-        Ok(())
+        findings
+            .iter()
+            .try_for_each(|(finding, process)| self.show.finding(finding, process))
     }
 
     /// Renews what is shown of the state.
@@ -65,13 +66,18 @@ impl Listeners {
         Ok(())
     }
 
-    /// Tells of the end; returns whether all were told everything.
-    pub(super) fn end(mut self, watch: &Watch, watched: Duration) -> Result<bool, Failure> {
+    /// Tells of the end; returns whether all were told everything. `so_far` is the failure before, if there was one.
+    pub(super) fn end(
+        mut self,
+        so_far: Result<(), Failure>,
+        watch: &Watch,
+        watched: Duration,
+    ) -> Result<bool, Failure> {
         let exported = self.export.take().map(Export::end);
         // The file comes first: it is whole even if the reader of standard output goes away.
-        if let Some(sites) = self.sites.take() {
-            sites.end(watch, watched.as_secs_f64())?;
-        }
+        let sites = self.sites.take();
+        let written = sites.map_or(Ok(()), |sites| sites.end(watch, watched.as_secs_f64()));
+        so_far.and(written)?;
         self.show.end(watch, exported.as_ref(), watched)?;
         Ok(exported.is_none_or(|exported| exported.is_whole()))
     }
