@@ -8,7 +8,6 @@ use tinygram_host::hand::Socket;
 use tinygram_host::process::Process;
 use tinygram_host::scope::Scope;
 use tinygram_host::target::Target;
-use tinygram_stalls::Tier;
 use tinygram_watch::event::Reason;
 use tinygram_watch::finding::{Facts, Finding, Part};
 use tinygram_watch::live::Live;
@@ -95,7 +94,7 @@ impl Look {
     }
 
     fn take(&mut self, mut finding: Finding, targets: &[Target], processes: &mut Processes) {
-        if finding.tier == Tier::Possible {
+        if !finding.tier.accuses() {
             return;
         }
         finding.side = processes.side(&finding.process, &finding.connection);

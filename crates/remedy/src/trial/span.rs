@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tinygram_host::clock::{clock_ns, moved_ns, processor_ns};
-use tinygram_stalls::Tier;
 use tinygram_watch::finding::Finding;
 
 use crate::look::cause;
@@ -91,7 +90,7 @@ impl Span {
 /// Returns whether a finding is a stall that the remedy is to end.
 pub(super) fn is_counted(finding: &Finding, remedy: &Remedy) -> bool {
     let connection = &finding.connection;
-    finding.tier != Tier::Possible
+    finding.tier.accuses()
         && finding.kind.is_stall()
         && cause(finding) == Ok(remedy.cause)
         && remedy

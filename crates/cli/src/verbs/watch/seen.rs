@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use tinygram_host::container::Container;
 use tinygram_host::process::Process;
-use tinygram_stalls::{Side, Tier};
+use tinygram_stalls::Side;
 use tinygram_watch::event::{Connection, Writer};
 use tinygram_watch::finding::Finding;
 use tinygram_watch::seen::Seen;
@@ -92,7 +92,7 @@ impl Watched {
         };
         let key = (process.pid, process.name.clone(), port);
         let is_new = !self.elsewhere.contains_key(&key);
-        if finding.tier > Tier::Possible && !(is_new && self.elsewhere.len() >= MOST_OTHERS) {
+        if finding.tier.accuses() && !(is_new && self.elsewhere.len() >= MOST_OTHERS) {
             *self.elsewhere.entry(key).or_default() += 1;
         }
     }

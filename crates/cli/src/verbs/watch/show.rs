@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use tinygram_host::process::Process;
-use tinygram_stalls::{Obstacle, Tier};
+use tinygram_stalls::Obstacle;
 use tinygram_watch::finding::Finding;
 
 use super::done::Watch;
@@ -65,15 +65,13 @@ impl Show {
                 let line = format!("{}\n", json::finding(finding, process));
                 terminal::print(line.as_bytes())?;
             }
-            Manner::Lines
-                if finding.tier > Tier::Possible && self.repeats.is_first(finding, process) =>
-            {
+            Manner::Lines if finding.tier.accuses() && self.repeats.is_first(finding, process) => {
                 let sentence = sentence::of(finding, process);
                 let glosses = self.glosses.new_in(&sentence).into_iter();
                 let lines = glosses.fold(sentence, |lines, gloss| format!("{lines}\n  {gloss}"));
                 terminal::print_text(&format!("{lines}\n"))?;
             }
-            Manner::Screen if finding.tier > Tier::Possible => {
+            Manner::Screen if finding.tier.accuses() => {
                 self.screen.add(finding, process);
             }
             _ => {}

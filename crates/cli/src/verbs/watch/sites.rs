@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tinygram_report::Destination;
-use tinygram_stalls::{Kind, Side, Tier};
+use tinygram_stalls::{Kind, Side};
 use tinygram_watch::finding::Finding;
 
 use super::done::Watch;
@@ -58,7 +58,7 @@ impl Sites {
 
     /// Counts a finding that blames somebody.
     pub(super) fn add(&mut self, finding: &Finding, program: &str) {
-        if finding.tier == Tier::Possible {
+        if !finding.tier.accuses() {
             return;
         }
         let Some(call) = &finding.call else {

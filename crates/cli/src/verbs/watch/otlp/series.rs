@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use tinygram_host::container::{Container, Id};
 use tinygram_host::process::Process;
 use tinygram_host::root::Root;
-use tinygram_stalls::Tier;
 use tinygram_watch::finding::{Facts, Finding};
 
 use super::super::json::{reason_name, release_name};
@@ -71,7 +70,7 @@ impl Series {
 
     pub(super) fn add(&mut self, finding: &Finding, process: &Process) {
         // What may have cost nobody anything is not counted, as in the summary.
-        if finding.tier == Tier::Possible {
+        if !finding.tier.accuses() {
             return;
         }
         self.findings += 1;
