@@ -124,6 +124,7 @@ INLINE int report(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, struct sock_co
 	record.delack_max = icsk->icsk_delack_max;
 	record.notsent_lowat = ((struct tcp_sock___hand *)tp)->notsent_lowat;
 	record.data_segs_out = tp->data_segs_out;
+	record.data_segs_in = tp->data_segs_in;
 	record.local_port = skc->skc_num;
 	record.remote_port = __builtin_bswap16(skc->skc_dport);
 	record.state = skc->skc_state;

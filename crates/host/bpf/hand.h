@@ -38,6 +38,7 @@ struct socket_record {
 	u8 nonagle;
 	u8 is_v6;
 	u8 set_by_program;  /* the options that its program has set: `bit_of` */
+	u32 data_segs_in;
 	u8 unused[4];
 };
 

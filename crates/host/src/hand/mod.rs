@@ -62,6 +62,8 @@ pub struct Socket {
     pub values: BTreeMap<SocketOption, Raw>,
     /// Data segments sent since it was opened.
     pub data_segs_out: u32,
+    /// Data segments received since then.
+    pub data_segs_in: u32,
     /// Whether its program has set `TCP_CORK`, to whatever value, since the hook was attached.
     is_corked_by_program: bool,
 }
@@ -363,6 +365,7 @@ fn socket(record: SocketRecord) -> Socket {
         state: record.state,
         values: values.into(),
         data_segs_out: record.data_segs_out,
+        data_segs_in: record.data_segs_in,
         is_corked_by_program: record.set_by_program & CORK_BIT != 0,
     }
 }

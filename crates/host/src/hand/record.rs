@@ -26,6 +26,7 @@ pub(super) struct SocketRecord {
     pub(super) nonagle: u8,
     pub(super) is_v6: u8,
     pub(super) set_by_program: u8,
+    pub(super) data_segs_in: u32,
     pub(super) unused: [u8; 4],
 }
 
@@ -126,6 +127,7 @@ mod tests {
         assert_eq!(offset_of!(SocketRecord, local), 44);
         assert_eq!(offset_of!(SocketRecord, congestion), 76);
         assert_eq!(offset_of!(SocketRecord, state), 92);
+        assert_eq!(offset_of!(SocketRecord, data_segs_in), 96);
         assert_eq!(size_of::<ChangeRecord>(), 48);
         assert_eq!(offset_of!(ChangeRecord, argument), 40);
         assert_eq!(offset_of!(ChangeRecord, is_done), 46);
