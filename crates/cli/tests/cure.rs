@@ -171,11 +171,94 @@ fn where_nothing_is_sent_it_cannot_tell() {
     let output = cure(&["--json"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["data_segments_sent"], 0, "{document:#}");
+    assert_eq!(document["data_segments_received"], 0, "{document:#}");
+    assert_eq!(document["silent"], true, "{document:#}");
+    assert_eq!(document["connections"], 2, "{document:#}");
     drop((client, server, listener));
     let output = cure(&[]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     let text = said(&output);
     assert!(text.contains("no connection was found"), "{text}");
+}
+
+/// Reads until its peer closes.
+const READS: &str = r#"
+import socket, sys
+end = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+while end.recv(1000):
+    pass
+"#;
+
+/// What a target receives tells as much as what it sends: its ACKs may be late.
+#[test]
+fn a_target_that_only_receives_is_not_silent() {
+    if !may_set() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let mut python = Command::new("python3");
+    let mut reader = python.args(["-c", READS, &port]).spawn().unwrap();
+    let mut end = listener.accept().unwrap().0;
+    end.set_nodelay(true).unwrap();
+    let feeder = std::thread::spawn(move || {
+        while end.write_all(&[0; 100]).is_ok() {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    });
+    let journal = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_tinygram"))
+        .args(["cure", &reader.id().to_string(), "--look", "1s"])
+        .args(["--json", "--dry-run", "--journal"])
+        .arg(journal.path().join("state"))
+        .output()
+        .unwrap();
+    reader.kill().unwrap();
+    reader.wait().unwrap();
+    feeder.join().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["data_segments_sent"], 0, "{document:#}");
+    assert_eq!(document["silent"], false, "{document:#}");
+}
+
+/// A connection that comes while it looks is one that it looked at.
+#[test]
+fn connections_that_come_during_the_look_are_counted() {
+    if !may_set() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let journal = tempfile::tempdir().unwrap();
+    let mut cure = Command::new(env!("CARGO_BIN_EXE_tinygram"))
+        .args([
+            "cure",
+            &address.port().to_string(),
+            "--look",
+            "3s",
+            "--journal",
+        ])
+        .arg(journal.path().join("state"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut begun = String::new();
+    let mut stderr = BufReader::new(cure.stderr.take().unwrap());
+    while !begun.contains("looking for") {
+        assert_ne!(stderr.read_line(&mut begun).unwrap(), 0, "{begun}");
+    }
+    assert!(begun.contains("at 0 connections"), "{begun}");
+    let mut client = TcpStream::connect(address).unwrap();
+    let server = listener.accept().unwrap().0;
+    client.write_all(b"once").unwrap();
+    let output = cure.wait_with_output().unwrap();
+    drop((client, server));
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("no stall that a setting ends"), "{text}");
+    assert!(text.contains("on 2 connections"), "{text}");
 }
 
 /// A client that writes twice and then reads.

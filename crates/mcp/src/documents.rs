@@ -267,7 +267,7 @@ pub(crate) struct Interval {
 pub(crate) struct Cured {
     pub(crate) connections: u64,
     pub(crate) looked_s: f64,
-    pub(crate) data_segments_sent: u64,
+    pub(crate) silent: bool,
     pub(crate) stalls: u64,
     pub(crate) cost_ns: i64,
     pub(crate) stalls_that_no_setting_ends: u64,

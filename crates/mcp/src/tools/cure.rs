@@ -92,19 +92,26 @@ pub(crate) async fn call(
 }
 
 fn told(seen: &Cured) -> Told {
-    let sentence = match (seen.connections, seen.stalls) {
-        (0, 0) => "Cannot tell: the target has no connection that was seen.".to_owned(),
-        (connections, 0) if seen.data_segments_sent == 0 => format!(
-            "Cannot tell: nothing was sent on {connections} connections in the {:.1} s that were looked at; ask again while \
-             the slow request happens.",
+    let (others, floods) = (seen.stalls_that_no_setting_ends, seen.floods);
+    let sentence = match seen.stalls {
+        _ if seen.silent && seen.connections == 0 => {
+            "Cannot tell: the target has no connection that was seen.".to_owned()
+        }
+        _ if seen.silent => format!(
+            "Cannot tell: nothing was seen to be sent or received on {} connections in the {:.1} s that were looked at; ask \
+             again while the slow request happens.",
+            seen.connections, seen.looked_s
+        ),
+        0 if others > 0 || floods > 0 => format!(
+            "Nothing that a setting ends in the {:.1} s that were looked at; {others} stalls and {floods} floods that none ends.",
             seen.looked_s
         ),
-        (_, 0) => format!(
+        0 => format!(
             "Nothing stalled in the {:.1} s that were looked at; if the slow request did not happen meanwhile, ask again \
              while it does.",
             seen.looked_s
         ),
-        (_, stalls) => format!(
+        stalls => format!(
             "{stalls} stalls in {:.1} s cost {:.0} ms; {} remedies.",
             seen.looked_s,
             ms(seen.cost_ns),

@@ -1,6 +1,6 @@
 //! Looks, tries, and keeps or puts back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use tinygram_host::follow::Rules;
 use tinygram_host::hand::{Hand, Socket};
 use tinygram_host::meter::Meter;
 use tinygram_host::recorder::Recorder;
-use tinygram_host::scope::Scope;
+use tinygram_host::scope::{Found, Scope};
 use tinygram_host::target::Target;
 use tinygram_remedy::apply::{self, ApplyError, Why};
 use tinygram_remedy::follow::Follower;
@@ -36,23 +36,33 @@ pub(super) struct Cured {
     pub(super) look: Look,
     /// Every remedy that was thought of, with its trial if there was one.
     pub(super) remedies: Vec<(Remedy, Option<Tried>)>,
-    /// How many sockets the targets have.
+    /// How many connections the targets had, those that came while it looked included.
     pub(super) sockets: usize,
-    /// How many data segments these, and those that came while it looked, have sent meanwhile.
-    pub(super) sent: u64,
+    /// What these did meanwhile, as far as they tell.
+    pub(super) traffic: Traffic,
     pub(super) is_dry: bool,
     /// What is expected of each remedy; nothing of one that is not tried, unless nothing is to be changed.
     pub(super) expected: Vec<Option<Expected>>,
+}
+
+/// How many data segments went over the connections that were open when the look ended; the others have taken their
+/// counts with them.
+pub(super) struct Traffic {
+    /// How many connections these are.
+    pub(super) open: usize,
+    pub(super) sent: u64,
+    pub(super) received: u64,
 }
 
 /// Every remedy with its trial, if there was one; and what was expected of each.
 type Outcomes = (Vec<(Remedy, Option<Tried>)>, Vec<Option<Expected>>);
 
 impl Cured {
-    /// Returns whether nothing was sent while it looked, so that nothing could stall.
+    /// Returns whether nothing is known to have been sent or received while it looked, so that nothing could stall.
     pub(super) fn is_silent(&self) -> bool {
-        let look = &self.look;
-        self.sent == 0 && look.count() == 0 && look.others.is_empty() && look.floods == 0
+        let (look, traffic) = (&self.look, &self.traffic);
+        let has_found = look.count() > 0 || !look.others.is_empty() || look.floods > 0;
+        traffic.sent == 0 && traffic.received == 0 && !has_found
     }
 
     pub(super) fn outcome(&self) -> Done {
@@ -63,7 +73,7 @@ impl Cured {
             .collect();
         let is = |verdict| tried.iter().any(|tried| tried.verdict == verdict);
         match () {
-            () if self.sockets == 0 && self.look.count() == 0 => Done::Found,
+            () if self.sockets == 0 && self.is_silent() => Done::Found,
             () if self.is_silent() => Done::Unknown,
             () if self.is_dry || is(Verdict::Kept) => Done::Well,
             () if self.look.count() == 0 && self.look.others.is_empty() => Done::Well,
@@ -108,24 +118,21 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
         .map_err(|lacking| Failure::Input(lacking.to_string()))?;
     let scope = plan.scope();
     let found = scope.find(hand).map_err(walking)?;
-    let meant = found
-        .sockets
-        .iter()
-        .filter(|owned| !owned.socket.listens())
-        .count();
+    let before: Vec<_> = connections(&found).collect();
     remark(&format!(
         "tinygram cure: looking for {:?} at {}",
         plan.look,
-        counted(meant as u64, "connection")
+        counted(before.len() as u64, "connection")
     ));
     let (mut look, recorded) = look_and_record(plan, &mut live, hand, &scope)?;
     let since = scope.find(hand).map_err(walking)?;
-    let before = found.sockets.iter().map(|owned| &owned.socket);
-    let after = since.sockets.iter().map(|owned| &owned.socket);
-    look.claim(before.clone().chain(after.clone()));
+    let after: Vec<_> = connections(&since).collect();
+    let both = || before.iter().chain(&after).copied();
+    look.claim(both());
+    let cookies: BTreeSet<_> = both().map(|socket| socket.cookie).collect();
     let mut cured = Cured {
-        sockets: meant,
-        sent: sent(before, after),
+        sockets: cookies.len(),
+        traffic: traffic(&before, &after),
         remedies: Vec::new(),
         is_dry: plan.is_dry,
         expected: Vec::new(),
@@ -177,20 +184,31 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
     Ok(cured)
 }
 
-/// Returns how many data segments the sockets of `after` have sent since they were as in `before`.
-fn sent<'a>(
-    before: impl Iterator<Item = &'a Socket>,
-    after: impl Iterator<Item = &'a Socket>,
-) -> u64 {
+/// Returns the sockets that do not listen.
+fn connections(found: &Found) -> impl Iterator<Item = &Socket> {
+    let sockets = found.sockets.iter().map(|owned| &owned.socket);
+    sockets.filter(|socket| !socket.listens())
+}
+
+/// Returns what went over the sockets of `after` since they were as in `before`.
+fn traffic(before: &[&Socket], after: &[&Socket]) -> Traffic {
     let before: BTreeMap<_, _> = before
-        .map(|socket| (socket.cookie, socket.data_segs_out))
+        .iter()
+        .map(|socket| (socket.cookie, *socket))
         .collect();
-    let since = |socket: &Socket| {
-        let had = before.get(&socket.cookie).copied().unwrap_or(0);
-        // The kernel's counter wraps.
-        u64::from(socket.data_segs_out.wrapping_sub(had))
+    let since = |count: fn(&Socket) -> u32| {
+        let of_each = after.iter().map(|socket| {
+            let had = before.get(&socket.cookie).map_or(0, |socket| count(socket));
+            // The kernel's counters wrap.
+            u64::from(count(socket).wrapping_sub(had))
+        });
+        of_each.sum()
     };
-    after.map(since).sum()
+    Traffic {
+        open: after.len(),
+        sent: since(|socket| socket.data_segs_out),
+        received: since(|socket| socket.data_segs_in),
+    }
 }
 
 /// Looks what stalls, and records meanwhile what programs do, so that it can be played again.

@@ -61,16 +61,16 @@ fn seen(plan: &Plan, cured: &Cured) -> String {
     let (look, sockets) = (&cured.look, cured.sockets);
     let targets: Vec<_> = plan.targets.iter().map(ToString::to_string).collect();
     let mut text = match look.count() {
-        0 if sockets == 0 => format!(
+        0 if sockets == 0 && cured.is_silent() => format!(
             "{}: no connection was found in {:.1} s, so nothing was looked at.\n",
             targets.join(", "),
             look.lasted.as_secs_f64()
         ),
-        0 if sockets > 0 && cured.is_silent() => format!(
-            "{}: cannot tell: in {:.1} s nothing was sent on {}.\n",
+        0 if cured.is_silent() => format!(
+            "{}: cannot tell: in {:.1} s nothing was sent on {} (those still open), and nothing came.\n",
             targets.join(", "),
             look.lasted.as_secs_f64(),
-            counted(sockets as u64, "connection")
+            counted(cured.traffic.open as u64, "connection")
         ),
         0 => format!(
             "{}: no stall that a setting ends in {:.1} s on {}.\n",
@@ -301,7 +301,9 @@ fn document(plan: &Plan, cured: &Cured) -> String {
         results: Results {
             connections: cured.sockets,
             looked_s: cured.look.lasted.as_secs_f64(),
-            data_segments_sent: cured.sent,
+            data_segments_sent: cured.traffic.sent,
+            data_segments_received: cured.traffic.received,
+            silent: cured.is_silent(),
             stalls: cured.look.count(),
             stalling_connections: cured.look.stalls.len(),
             cost_ns: cured
@@ -397,8 +399,11 @@ struct Parameters {
 struct Results {
     connections: usize,
     looked_s: f64,
-    /// By these connections while it looked. If they sent none, it cannot tell whether they stall.
+    /// By those of these connections that were open when the look ended.
     data_segments_sent: u64,
+    data_segments_received: u64,
+    /// Whether nothing was sent, received or found, so that it cannot tell whether they stall.
+    silent: bool,
     stalls: u64,
     stalling_connections: usize,
     cost_ns: i64,
