@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 /// How many comments of a crate's functions still begin otherwise. In crates that are not listed none does. No number
 /// is raised.
-const OTHER_BEGINNINGS: &[(&str, usize)] = &[("mcp", 1), ("preload", 9)];
+const OTHER_BEGINNINGS: &[(&str, usize)] = &[("preload", 9)];
 
-/// The files that are still longer, and by how much they may be. The list and its numbers only shrink; what moves out of a
+/// The files that are still longer, and how long they may be. The list and its numbers only shrink; what moves out of a
 /// file is a noun, not a number of lines.
 const LONG_FILES: &[(&str, usize)] = &[
     ("cli/tests/diagnose.rs", 609),
@@ -113,6 +113,7 @@ fn off_the_list(listed: &[(&str, usize)], found: &BTreeMap<&str, usize>) -> Vec<
         let what = match may {
             None => format!("{is}, and it is not listed"),
             Some(may) if is > *may => format!("{is}, and {may} is listed"),
+            Some(may) if is < *may => format!("{is}, and {may} is listed: lower it"),
             Some(_) => return None,
         };
         Some((name.to_owned(), what))
@@ -159,7 +160,8 @@ fn bare() {}
     let found = BTreeMap::from([("a", 2), ("b", 1), ("c", 1)]);
     let differs = off_the_list(&[("a", 1), ("b", 1), ("d", 1)], &found);
     let names: Vec<_> = differs.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["a", "c"], "more, and not listed; as listed is well");
+    let why = "more, not listed, and fewer; as listed is well";
+    assert_eq!(names, ["a", "c", "d"], "{why}");
     assert!(!is_verb("The") && !is_verb("This") && !is_verb("What") && !is_verb("returns"));
 }
 

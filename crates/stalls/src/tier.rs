@@ -3,8 +3,8 @@ use core::fmt;
 /// How sure a finding is. A surer tier compares greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// It fits, but was seen too seldom, from too far away, or too late behind its ACK, to exclude another cause. It is shown
-    /// with its frames and not counted among the stalls.
+    /// It fits, and a check keeps another cause from being excluded. It is shown with its frames and not counted among the
+    /// stalls.
     Possible,
     /// An accident would produce as much in at most five of a hundred such connections, or in twenty of a hundred
     /// where nobody delayed the ACK. book/src/evidence/diagnose.md has how many are right on random captures.

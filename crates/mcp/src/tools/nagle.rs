@@ -162,7 +162,7 @@ fn of_capture(seen: &Diagnosis) -> Told {
         .connections
         .iter()
         .flat_map(|connection| &connection.ruled_out);
-    // What was seen too seldom is a reason not to tell.
+    // What fits a stall and was demoted by a check is a reason not to tell.
     let looks_alike = lookalikes(ruled_out.filter(|one| one.kind != UNCORROBORATED));
     sentence += &beside(answer, seen, looks_alike.first());
     Told {
@@ -212,8 +212,8 @@ fn held(seen: &Diagnosis) -> (Vec<&Finding>, Vec<&Finding>) {
     (held, maybe)
 }
 
-/// Whether a message's tail may have waited for room: the same side's buffer was found to be too small. Both waits end with the
-/// same ACK.
+/// Returns whether a message's tail may have waited for room: the same side's buffer was found to be too small. Both waits end
+/// with the same ACK.
 fn has_full_buffer(seen: &Diagnosis, tail: &Finding) -> bool {
     tail.kind == TAIL
         && seen.findings.iter().any(|finding| {
@@ -254,7 +254,7 @@ fn why_not(seen: &Diagnosis, maybe: usize) -> Vec<Untold> {
     }
     if uncorroborated > 0 {
         why.push(told(
-            format!("what fits a stall was seen {}: too seldom, or from too far away, to exclude chance", times(uncorroborated)),
+            format!("what fits a stall was seen {}, and a check keeps another cause from being excluded", times(uncorroborated)),
             "capture longer, or on the host that sends what is late",
         ));
     }
@@ -449,7 +449,7 @@ const TAIL: &str = "odd-full-short-final";
 const SMALL_BUFFER: &str = "small-buffer";
 const POSSIBLE: &str = "possible";
 const CERTAIN: &str = "certain";
-/// What fits a stall and was seen too seldom, or from too far away.
+/// What fits a stall, and a check keeps another cause from being excluded.
 const UNCORROBORATED: &str = "uncorroborated";
 const MOST_SHOWN: usize = 3;
 const MOST_SENTENCES: usize = 6;
