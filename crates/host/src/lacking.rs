@@ -15,7 +15,7 @@ pub enum Lacking {
     Btf,
     /// Its type information is not in sight.
     #[error(
-        "the kernel's type information (/sys/kernel/btf/vmlinux) is not in sight: /sys is not mounted here"
+        "the kernel's type information (BTF, /sys/kernel/btf/vmlinux) is not in sight: /sys is not mounted here"
     )]
     NoSys,
     /// A tracepoint is missing.

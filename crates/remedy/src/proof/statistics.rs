@@ -55,7 +55,7 @@ pub struct Estimate {
 /// What the pairs show. Ratios are with the remedy against without it, such that more than 1 is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
-    /// Returns the change in the time for which a turn is stalled, in milliseconds. A bound of the delayed ACK shortens stalls and
+    /// The change in the time for which a turn is stalled, in milliseconds. A bound of the delayed ACK shortens stalls and
     /// ends none; and where turns become faster, there may be more stalls a second.
     pub stalled_ms: Estimate,
     /// How many stalls there were: with the remedy, and without it.

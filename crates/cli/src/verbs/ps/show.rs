@@ -71,7 +71,7 @@ pub(crate) fn remarks(table: &Table, target: Option<&Target>, seen: Seen) -> Vec
     if hidden > 0 {
         lines.push(format!(
             "{hidden} process{} may not be looked into: their connections show no process, and ? for options. \
-             It takes root, or CAP_SYS_PTRACE and for other users' CAP_DAC_READ_SEARCH{}",
+             It takes root, or CAP_SYS_PTRACE (for other users' processes CAP_DAC_READ_SEARCH, too){}",
             if hidden == 1 { "" } else { "es" },
             yama()
         ));

@@ -373,6 +373,8 @@ impl Counts {
 }
 
 impl Peer {
+    /// Returns whether the peer is on this host, as far as its address alone tells: the local ends are not listed, so a host
+    /// that talks to itself by another of its addresses is not recognised.
     fn is_loopback(&self) -> bool {
         let address = self.remote.parse::<std::net::IpAddr>();
         address.is_ok_and(|address| address.is_loopback())
