@@ -223,8 +223,8 @@ pub(crate) struct Changed {
 pub(crate) struct Foreseen {
     pub(crate) connections: u64,
     pub(crate) looked_s: f64,
-    pub(crate) guesses: u64,
     pub(crate) guesses_that_agree: u64,
+    pub(crate) answer: Option<String>,
     pub(crate) seen: Option<Turns>,
     pub(crate) present: Option<Figures>,
     pub(crate) changes: Vec<Change>,

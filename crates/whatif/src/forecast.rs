@@ -64,9 +64,24 @@ impl Forecast {
     pub fn tells(&self) -> bool {
         self.present.figures.p50_ms.is_some()
     }
+
+    /// Returns the first change that helps: they are in the order of how much they touch.
+    #[must_use]
+    pub fn first_that_helps(&self) -> Option<&(Offer, Prediction)> {
+        self.rows.iter().find(|(_, prediction)| prediction.helps())
+    }
 }
 
 impl Prediction {
+    /// Returns whether turns become shorter, beyond what the intervals leave open: one of the median and the 99th percentile
+    /// does, and the other does not become longer.
+    #[must_use]
+    pub fn helps(&self) -> bool {
+        let signs = [self.p50_change_ms, self.p99_change_ms];
+        let signs = signs.map(|change| change.map_or(0, Estimate::sign));
+        signs.contains(&-1) && !signs.contains(&1)
+    }
+
     /// Returns the prediction that spans both; a figure that one of them cannot tell cannot be told.
     #[must_use]
     pub fn spanning(self, other: Self) -> Self {

@@ -52,6 +52,7 @@ pub(crate) struct Remedy {
 pub(crate) struct Expected {
     p50_ms: Option<Against>,
     p99_ms: Option<Against>,
+    /// Data segments of the end that stalls; `whatif` counts those of both ends.
     segments_per_turn: Option<Against>,
 }
 

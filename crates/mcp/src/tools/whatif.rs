@@ -84,6 +84,7 @@ pub(crate) enum Becomes {
 pub(crate) struct Figures {
     p50_ms: Option<Interval>,
     p99_ms: Option<Interval>,
+    /// Data segments of both ends; `cure_dry_run` counts those of the end that stalls.
     segments_per_turn: Option<Interval>,
 }
 
@@ -163,10 +164,10 @@ fn told(seen: &Foreseen) -> Told {
             "Cannot tell: no turn was seen; the target must be answering requests meanwhile."
                 .to_owned()
         }
-        _ if can_tell => format!(
-            "{turns} turns were seen and played again; {} of {} guesses about what was not seen agree with them.",
-            seen.guesses_that_agree, seen.guesses
-        ),
+        _ if can_tell => seen
+            .answer
+            .clone()
+            .unwrap_or_else(|| "Cannot tell: the program gave figures and no answer.".to_owned()),
         (_, turns, 0) => format!(
             "Cannot tell: {turns} turns were seen, but played again under the present settings they take another time than was seen."
         ),

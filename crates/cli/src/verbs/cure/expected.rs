@@ -71,7 +71,12 @@ pub(super) fn told(expected: Option<&Expected>) -> String {
     let figures = [
         becomes("p50", " ms", without.p50_ms, with.p50_ms),
         becomes("p99", " ms", without.p99_ms, with.p99_ms),
-        becomes("segments a turn", "", without.segments, with.segments),
+        becomes(
+            "segments a turn of the end that stalls",
+            "",
+            without.segments,
+            with.segments,
+        ),
         becomes("packets a turn", "", without.packets, with.packets),
     ];
     format!("expected: {}", figures.join("; "))
@@ -112,7 +117,7 @@ impl Expected {
             ("p50", " ms", of(self.with.p50_ms, p50_ms)),
             ("p99", " ms", of(self.with.p99_ms, p99_ms)),
             (
-                "segments a turn",
+                "segments a turn of that end",
                 "",
                 of(self.with.segments, measured.segments[0]),
             ),

@@ -1,5 +1,6 @@
 //! `tinygram whatif`: what an option would do to a service, before anything is changed.
 
+mod answer;
 mod done;
 mod plan;
 mod show;

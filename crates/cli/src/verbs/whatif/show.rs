@@ -8,6 +8,7 @@ use tinygram_whatif::forecast::Forecast;
 use tinygram_whatif::offer::Offer;
 use tinygram_whatif::prediction::{Estimate, Figures, LEAST_TURNS, Prediction};
 
+use super::answer::answer;
 use super::done::Foreseen;
 use super::plan::{From, Plan};
 use crate::amount::{counted, three};
@@ -36,8 +37,13 @@ fn text(plan: &Plan, foreseen: &Foreseen) -> String {
         };
     };
     let seen = &forecast.seen;
-    let mut text = format!(
-        "{name}: {} in {:.1} s on {} of {}. As seen: p50 {} ms, p99 {} ms, {:.2} data segments a turn.\n",
+    let mut text = String::new();
+    if let Some(answer) = answer(forecast, plan.changes.len()) {
+        let _ = writeln!(text, "{name}: {answer}");
+    }
+    let _ = writeln!(
+        text,
+        "{name}: {} in {:.1} s on {} of {}. As seen: p50 {} ms, p99 {} ms, {:.2} data segments a turn.",
         counted(seen.turns as u64, "turn"),
         foreseen.seconds,
         foreseen.played,
@@ -163,6 +169,10 @@ fn document(plan: &Plan, foreseen: &Foreseen) -> String {
                 .forecast
                 .as_ref()
                 .map_or(0, |forecast| forecast.agree),
+            answer: foreseen
+                .forecast
+                .as_ref()
+                .and_then(|forecast| answer(forecast, plan.changes.len())),
             seen: foreseen.forecast.as_ref().map(|forecast| SeenRow {
                 turns: forecast.seen.turns,
                 p50_ms: forecast.seen.p50_ms,
@@ -211,6 +221,8 @@ struct Results {
     looked_s: f64,
     guesses: usize,
     guesses_that_agree: usize,
+    /// A sentence; null where nothing can be told.
+    answer: Option<String>,
     seen: Option<SeenRow>,
     present: Option<FiguresRow>,
     changes: Vec<ChangeRow>,
