@@ -1,5 +1,5 @@
 /* The connections to come of `tinygram set --follow`: reports each that is opened, and sets its options at the next
- * sample of its round-trip time after the journal has it. */
+ * sample of its round-trip time after the journal has it; reports when it is closed, too. */
 #include "follow.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -29,8 +29,11 @@ enum {
 	CONNECTS = 3,
 	ACTIVE_ESTABLISHED = 4,
 	PASSIVE_ESTABLISHED = 5,
+	STATE_CHANGE = 10,
 	RTT_SAMPLE = 12,
+	STATE_FLAG = 1 << 2,
 	RTT_FLAG = 1 << 3,
+	STATE_CLOSE = 7,
 	SSH_PORT = 22,
 	DEEPEST_GROUP = 12,
 	MOST_RULES = 4096,
@@ -64,7 +67,8 @@ struct {
 struct reported {
 	union value values[MOST_SETTINGS];
 	u32 had_flag;   /* another program's */
-	u32 by_process; /* a process that is followed connected it */
+	u16 by_process; /* a process that is followed connected it */
+	u16 is_opened;  /* and reported */
 };
 
 struct {
@@ -79,10 +83,10 @@ struct {
 	NUMBER(max_entries, RING_OCTETS);
 } events SEC(".maps");
 
-/* Connections that could not be reported. */
+/* Connections whose beginning could not be reported, and those whose end could not be. */
 struct {
 	NUMBER(type, MAP_TYPE_PERCPU_ARRAY);
-	NUMBER(max_entries, 1);
+	NUMBER(max_entries, 2);
 	TYPE(key, u32);
 	TYPE(value, u64);
 } unreported SEC(".maps");
@@ -203,10 +207,9 @@ INLINE int is_followed(const struct order_to_follow *order, struct sock *sk, str
 	    || has_group_rule(tp);
 }
 
-INLINE void not_reported(void)
+INLINE void not_reported(u32 which)
 {
-	u32 zero = 0;
-	u64 *count = bpf_map_lookup_elem(&unreported, &zero);
+	u64 *count = bpf_map_lookup_elem(&unreported, &which);
 
 	if (count)
 		(*count)++;
@@ -225,7 +228,7 @@ INLINE void opened(struct bpf_sock_ops *ctx, struct sock *sk, const struct order
 	was = bpf_sk_storage_get(&reported, sk, 0, STORAGE_CREATE);
 	record = was ? bpf_ringbuf_reserve(&events, sizeof(*record), 0) : 0;
 	if (!record) {
-		not_reported();
+		not_reported(0);
 		return;
 	}
 	__builtin_memset(record, 0, sizeof(*record));
@@ -239,8 +242,9 @@ INLINE void opened(struct bpf_sock_ops *ctx, struct sock *sk, const struct order
 		was->values[index] = record->values[index];
 	}
 	was->had_flag = ctx->bpf_sock_ops_cb_flags & RTT_FLAG;
+	was->is_opened = 1;
 	bpf_ringbuf_submit(record, 0);
-	bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | RTT_FLAG);
+	bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | RTT_FLAG | STATE_FLAG);
 }
 
 INLINE void sampled(struct bpf_sock_ops *ctx, struct sock *sk, const struct order_to_follow *order, struct tcp_sock *tp)
@@ -280,6 +284,25 @@ INLINE void sampled(struct bpf_sock_ops *ctx, struct sock *sk, const struct orde
 		bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags & ~RTT_FLAG);
 }
 
+INLINE void closed(struct bpf_sock_ops *ctx, struct sock *sk, struct tcp_sock *tp)
+{
+	struct reported *was = bpf_sk_storage_get(&reported, sk, 0, 0);
+	struct follow_record *record;
+
+	if (!was || !was->is_opened)
+		return;
+	record = bpf_ringbuf_reserve(&events, sizeof(*record), 0);
+	if (!record) {
+		not_reported(1);
+		return;
+	}
+	__builtin_memset(record, 0, sizeof(*record));
+	record->cookie = bpf_get_socket_cookie(ctx);
+	record->netns = ((struct sock_common *)tp)->skc_net.net->ns.inum;
+	record->event = FOLLOW_CLOSED;
+	bpf_ringbuf_submit(record, 0);
+}
+
 SEC("sockops")
 int follow(struct bpf_sock_ops *ctx)
 {
@@ -298,6 +321,10 @@ int follow(struct bpf_sock_ops *ctx)
 	case ACTIVE_ESTABLISHED:
 	case PASSIVE_ESTABLISHED: opened(ctx, sk, to_do, tp); break;
 	case RTT_SAMPLE: sampled(ctx, sk, to_do, tp); break;
+	case STATE_CHANGE:
+		if (ctx->args[1] == STATE_CLOSE)
+			closed(ctx, sk, tp);
+		break;
 	}
 	return 1;
 }

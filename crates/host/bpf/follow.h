@@ -49,6 +49,7 @@ struct order_to_follow {
 enum follow_event {
 	FOLLOW_OPENED = 1, /* `values` are those that it has */
 	FOLLOW_DONE = 2,   /* `values` are those that it had; `results` and `errors` hold */
+	FOLLOW_CLOSED = 3,
 };
 
 struct follow_record {

@@ -108,6 +108,15 @@ INLINE u64 inode_of(struct sock___hand *sk)
 	return inode;
 }
 
+/* Returns whether it sent or received data, or was opened, within so many jiffies. */
+INLINE int has_moved(struct tcp_sock *tp, u32 within)
+{
+	u32 now = bpf_jiffies64();
+
+	return now - ((struct tcp_sock___hand *)tp)->lsndtime <= within
+	    || now - tp->inet_conn.icsk_ack.lrcvtime <= within;
+}
+
 INLINE int report(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, struct sock_common *skc)
 {
 	struct socket_record record = {};
@@ -211,7 +220,7 @@ int sweep(struct bpf_iter__tcp *ctx)
 	if (!tp || !order)
 		return 0;
 	if (!order->option)
-		return report(ctx, tp, skc);
+		return order->within && !has_moved(tp, order->within) ? 0 : report(ctx, tp, skc);
 	cookie = bpf_get_socket_cookie(tp);
 	change = change_of(cookie, order->changes);
 	if (!change || change->is_done)

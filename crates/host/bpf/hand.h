@@ -75,8 +75,9 @@ enum { MOST_CHANGES = 1 << 16 };
 
 /* What a sweep is for. */
 struct order {
-	u32 option;   /* 0: report every socket */
+	u32 option;   /* 0: report sockets */
 	u32 changes;  /* how many there are */
+	u32 within;   /* report those alone that sent or received data in as many jiffies; 0: all */
 };
 
 #define AT(type, field, offset) _Static_assert(__builtin_offsetof(type, field) == (offset), #field)

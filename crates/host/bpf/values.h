@@ -33,6 +33,7 @@ struct inet_connection_sock___hand {
 
 struct tcp_sock___hand {
 	u32 notsent_lowat;
+	u32 lsndtime; /* when data was sent last, in jiffies */
 } KERNEL;
 
 INLINE void name_of(struct tcp_sock *tp, char *name)

@@ -1,7 +1,10 @@
 //! Where the host's files are: at `/`, or where they are mounted in a container.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use procfs::process::Process;
 
 /// The root of the host's files. The default is `/host` in a container to which the host's files are mounted there
 /// (`kubectl debug node/NAME` does so), else `/`.
@@ -51,6 +54,32 @@ impl Default for Root {
     }
 }
 
+/// Returns the root of the host that this process does not have itself: in a chroot, or in a container that shares the host's
+/// process IDs. It is that of the farthest of its ancestors whose root may be looked at, as a path below `/proc`; `None` if that
+/// is this process's own.
+#[must_use]
+pub fn hidden() -> Option<PathBuf> {
+    let own = about(Path::new("/"))?;
+    let ancestors = std::iter::successors(parent(std::process::id()), |pid| parent(*pid));
+    let roots = ancestors.map(|pid| PathBuf::from(format!("/proc/{pid}/root")));
+    let farthest = roots
+        .filter_map(|root| about(&root).map(|about| (root, about)))
+        .last()?;
+    (farthest.1 != own).then_some(farthest.0)
+}
+
+/// Returns the device and the inode of a folder.
+fn about(folder: &Path) -> Option<(u64, u64)> {
+    let about = folder.metadata().ok()?;
+    Some((about.dev(), about.ino()))
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let process = Process::new(pid.try_into().ok()?).ok()?;
+    let parent = process.stat().ok()?.ppid;
+    u32::try_from(parent).ok().filter(|pid| *pid != 0)
+}
+
 /// Where `kubectl debug` mounts the node's root.
 const MOUNTED: &str = "/host";
 /// What shows that a host's files are there: the whole root, or as little as names take.
@@ -59,6 +88,17 @@ const SIGNS: [&str; 2] = ["var/log/pods", "sys/fs/cgroup"];
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A test runs where its ancestors do.
+    #[test]
+    fn nothing_hides_the_host_here() {
+        assert_eq!(hidden(), None);
+        assert_eq!(
+            parent(std::process::id()),
+            Some(std::os::unix::process::parent_id())
+        );
+        assert_eq!(parent(u32::MAX), None);
+    }
 
     #[test]
     fn a_root_is_a_folder() {

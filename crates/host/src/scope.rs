@@ -6,6 +6,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use procfs::process::{FDTarget, all_processes};
 
@@ -129,7 +130,7 @@ impl Scope {
     fn is_meant(
         &self,
         socket: &Socket,
-        owners: &[Process],
+        owners: &[Rc<Process>],
         groups: &BTreeSet<u64>,
         left_out: &mut LeftOut,
     ) -> bool {
@@ -191,7 +192,7 @@ fn names_ssh(target: &Target) -> bool {
     }
 }
 
-fn is_ssh(socket: &Socket, owners: &[Process]) -> bool {
+fn is_ssh(socket: &Socket, owners: &[Rc<Process>]) -> bool {
     socket.local.port() == SSH_PORT
         || socket.remote.port() == SSH_PORT
         || owners.iter().any(|owner| owner.name.starts_with("ssh"))
@@ -199,7 +200,7 @@ fn is_ssh(socket: &Socket, owners: &[Process]) -> bool {
 
 /// The processes that have sockets, and what they show of the scope.
 struct Holders {
-    by_inode: HashMap<u64, Vec<Process>>,
+    by_inode: HashMap<u64, Vec<Rc<Process>>>,
     /// This namespace, and those of the processes that are meant.
     namespaces: Vec<Namespace>,
     /// The inode of this one.
@@ -242,12 +243,12 @@ impl Holders {
             let Ok(descriptors) = process.fd() else {
                 continue;
             };
-            let about = Process::read(pid, "", String::new(), &mut names);
+            let about = Rc::new(Process::read(pid, "", String::new(), &mut names));
             for descriptor in descriptors.flatten() {
                 if let FDTarget::Socket(inode) = descriptor.target {
                     let owners = holders.by_inode.entry(inode).or_default();
                     if owners.last().is_none_or(|last| last.pid != pid) {
-                        owners.push(about.clone());
+                        owners.push(Rc::clone(&about));
                     }
                 }
             }

@@ -52,7 +52,7 @@ fn opened(follow: &mut Follow) -> Option<u64> {
             assert_eq!(before[&SocketOption::Nodelay], Raw::of(0));
             Some(cookie)
         }
-        Event::Done { .. } => None,
+        Event::Done { .. } | Event::Closed { .. } => None,
     })
 }
 
@@ -68,7 +68,7 @@ fn exchange(one: &mut TcpStream, other: &mut TcpStream) {
 fn did(follow: &mut Follow) -> Option<Did> {
     next(follow, |event| match event {
         Event::Done { outcomes, .. } => Some(outcomes[0].1.did),
-        Event::Opened { .. } => None,
+        Event::Opened { .. } | Event::Closed { .. } => None,
     })
 }
 
@@ -93,6 +93,43 @@ fn a_connection_is_set_only_after_it_is_approved() {
     assert!(server.nodelay().unwrap());
     assert!(!client.nodelay().unwrap());
     assert_eq!(follow.lost(), 0);
+}
+
+/// Also of one whose end waits for the peer's last segments, and of one that is reset.
+#[test]
+fn the_end_of_a_connection_is_reported() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let Some(mut follow) = open(&rules_for(port)) else {
+        return;
+    };
+    let closed = |follow: &mut Follow| {
+        next(follow, |event| match event {
+            Event::Closed { cookie } => Some(cookie),
+            Event::Opened { .. } | Event::Done { .. } => None,
+        })
+    };
+    for server_is_first in [false, true] {
+        let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let server = listener.accept().unwrap().0;
+        let cookie = opened(&mut follow).expect("reported");
+        assert_eq!(closed(&mut follow), None, "it is open");
+        let (first, last) = match server_is_first {
+            false => (client, server),
+            true => (server, client),
+        };
+        drop(first);
+        drop(last);
+        assert_eq!(closed(&mut follow), Some(cookie), "{server_is_first}");
+    }
+    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let server = listener.accept().unwrap().0;
+    let cookie = opened(&mut follow).expect("reported");
+    client.write_all(b"nobody reads this").unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    drop(server);
+    assert_eq!(closed(&mut follow), Some(cookie), "by a reset");
+    assert_eq!(follow.lost_ends(), 0);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! The hand on sockets of this process.
 
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 use tinygram_host::hand::{Change, Did, Hand, Raw, Setting, Socket, SocketOption};
 
@@ -52,6 +54,28 @@ fn asked(stream: &TcpStream, name: libc::c_int) -> i32 {
     };
     assert_eq!(failed, 0);
     value
+}
+
+/// Of a connection over which nothing went lately nothing is said, in either direction.
+#[test]
+fn a_silent_socket_is_left_out() {
+    let Some(mut hand) = hand() else { return };
+    let (mut client, mut server) = pair();
+    let (silent, _other) = pair();
+    let mut listed = |stream: &TcpStream, within: Duration| {
+        let local = stream.local_addr().unwrap();
+        let sockets = hand.sockets_active_within(within).unwrap();
+        sockets.iter().any(|socket| socket.local == local)
+    };
+    let (short, long) = (Duration::from_millis(200), Duration::from_secs(600));
+    assert!(listed(&silent, long), "it was opened just now");
+    std::thread::sleep(short * 2);
+    assert!(!listed(&client, short) && listed(&client, long));
+    client.write_all(b"x").unwrap();
+    server.read_exact(&mut [0]).unwrap();
+    assert!(listed(&client, short), "it sent");
+    assert!(listed(&server, short), "it received");
+    assert!(!listed(&silent, short));
 }
 
 #[test]
@@ -123,9 +147,9 @@ fn every_option_is_read_set_and_put_back() {
         };
         let outcome = hand.set(option, &[change(setting.value, None)]).unwrap()[0];
         assert_eq!(outcome.did, Did::Set, "{option}");
-        assert_eq!(outcome.before, before.values[&option], "{option}");
+        assert_eq!(outcome.before, before.values[option], "{option}");
         let now = found(&mut hand, &client);
-        assert_eq!(now.values[&option], setting.value, "{option}");
+        assert_eq!(now.values[option], setting.value, "{option}");
         let back = change(outcome.before, Some(setting.value));
         assert_eq!(
             hand.set(option, &[back]).unwrap()[0].did,

@@ -8,9 +8,11 @@ use tinygram_host::follow::{Event, Follow, Rules};
 use tinygram_host::hand::{Change, Did, Hand, Outcome, Raw, Setting, SocketOption};
 use tinygram_host::lacking::Lacking;
 use tinygram_host::namespace::Namespace;
+use tinygram_host::scope::{Found, Scope};
 
 use crate::apply::ApplyError;
 use crate::journal::{Journal, Paused};
+use crate::remedy::{End, Service};
 
 /// Follows connections to come. What it set stays in force, and in the journal, when it is dropped.
 pub struct Follower {
@@ -22,6 +24,10 @@ pub struct Follower {
     ids: BTreeMap<(u32, SocketOption), u64>,
     /// Connections that the journal has and that are not set yet.
     waiting: BTreeMap<u64, Waiting>,
+    /// Connections that the journal has and that were closed since it was written.
+    closed: BTreeSet<u64>,
+    /// How many ends of connections were not reported when the sockets were walked over last.
+    lost_ends: u64,
     /// Sockets that the last walk did not meet.
     missed: BTreeSet<u64>,
     followed: Followed,
@@ -73,6 +79,8 @@ impl Follower {
             command: command.to_owned(),
             ids: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            closed: BTreeSet::new(),
+            lost_ends: 0,
             missed: BTreeSet::new(),
             followed: Followed::default(),
             next_walk: Instant::now() + WALK_AFTER,
@@ -114,15 +122,24 @@ impl Follower {
                     );
                 }
                 Event::Done { netns, outcomes } => self.take(hand, netns, &outcomes)?,
+                Event::Closed { cookie } => {
+                    opened.remove(&cookie);
+                    self.closed.insert(cookie);
+                    hand.was_closed(cookie);
+                }
             }
         }
         self.begin(opened)?;
         self.followed.lost = self.follow.lost();
         if now >= self.next_walk {
             let begun = Instant::now();
-            self.walk(hand, begun)?;
-            // A hundredth of a processor at most, by all of them.
-            let pause = begun.elapsed() * 100 * self.walkers;
+            self.drop_closed()?;
+            self.set_late(hand, begun)?;
+            if self.follow.lost_ends() != self.lost_ends || !self.missed.is_empty() {
+                self.lost_ends = self.follow.lost_ends();
+                self.look_for_closed(hand)?;
+            }
+            let pause = begun.elapsed() * LEAST_PAUSE * self.walkers;
             self.next_walk = Instant::now() + pause.max(WALK_AFTER);
         }
         Ok(())
@@ -256,8 +273,8 @@ impl Follower {
         Ok(())
     }
 
-    /// Sets what waits in vain for a sample, and drops what is closed from the journal.
-    fn walk(&mut self, hand: &mut Hand, now: Instant) -> Result<(), ApplyError> {
+    /// Sets what waits in vain for a sample, by a walk over the sockets.
+    fn set_late(&mut self, hand: &mut Hand, now: Instant) -> Result<(), ApplyError> {
         let late: Vec<(u64, u32)> = self
             .waiting
             .iter()
@@ -288,44 +305,60 @@ impl Follower {
             self.follow.forget(*cookie);
             self.waiting.remove(cookie);
         }
-        self.drop_closed(hand)
+        Ok(())
     }
 
-    /// Drops closed connections, or the journal of a busy server would grow by each that it ever had. A walk may skip a socket before
-    /// Linux 6.17, so closed is what two walks did not meet.
-    fn drop_closed(&mut self, hand: &mut Hand) -> Result<(), ApplyError> {
-        if self.ids.is_empty() {
+    /// Drops closed connections from the journal, or that of a busy server would grow by each that it ever had.
+    fn drop_closed(&mut self) -> Result<(), ApplyError> {
+        let closed = std::mem::take(&mut self.closed);
+        if closed.is_empty() || self.ids.is_empty() {
             return Ok(());
         }
+        let mut journal = self.resume()?;
+        let of_each = self.own(&journal, |cookie| closed.contains(&cookie));
+        for cookie in &closed {
+            self.waiting.remove(cookie);
+            self.follow.forget(*cookie);
+        }
+        for (id, cookies) in of_each {
+            journal.unchanged(id, cookies)?;
+        }
+        self.journal = Some(journal.pause()?);
+        Ok(())
+    }
+
+    /// Finds by a walk over the sockets which connections are closed, where that could not be reported. A walk may skip a socket
+    /// before Linux 6.17, so closed is what two walks did not meet.
+    fn look_for_closed(&mut self, hand: &mut Hand) -> Result<(), ApplyError> {
         let namespaces: BTreeSet<u32> = self.ids.keys().map(|(netns, _)| *netns).collect();
         let mut open: BTreeSet<u64> = BTreeSet::new();
         for netns in namespaces {
             let sockets = in_namespace(netns, || hand.sockets())?;
             open.extend(sockets.into_iter().map(|socket| socket.cookie));
         }
-        let mut journal = self.resume()?;
-        let own: BTreeSet<u64> = self.ids.values().copied().collect();
-        let missed_before = std::mem::take(&mut self.missed);
-        let closed: Vec<(u64, Vec<u64>)> = journal
-            .in_force()
-            .filter(|(id, _)| own.contains(id))
-            .map(|(id, entry)| {
-                let missed = entry.sockets.keys().filter(|cookie| !open.contains(cookie));
-                let (closed, missed): (Vec<u64>, Vec<u64>) =
-                    missed.partition(|cookie| missed_before.contains(cookie));
-                self.missed.extend(missed);
-                (id, closed)
-            })
-            .collect();
-        for (id, cookies) in closed {
-            for cookie in &cookies {
-                self.waiting.remove(cookie);
-                self.follow.forget(*cookie);
-            }
-            journal.unchanged(id, cookies)?;
-        }
+        let journal = self.resume()?;
+        let of_each = self.own(&journal, |cookie| !open.contains(&cookie));
         self.journal = Some(journal.pause()?);
+        let all = of_each.into_iter().flat_map(|(_, cookies)| cookies);
+        let missed: BTreeSet<u64> = all.collect();
+        let before = std::mem::take(&mut self.missed);
+        let (closed, missed) = missed
+            .into_iter()
+            .partition(|cookie| before.contains(cookie));
+        self.closed.extend::<BTreeSet<u64>>(closed);
+        self.missed = missed;
         Ok(())
+    }
+
+    /// Returns which of the sockets in its changes are such.
+    fn own(&self, journal: &Journal, is_such: impl Fn(u64) -> bool) -> Vec<(u64, Vec<u64>)> {
+        let own: BTreeSet<u64> = self.ids.values().copied().collect();
+        let of_each = journal.in_force().filter(|(id, _)| own.contains(id));
+        let of_each = of_each.map(|(id, entry)| {
+            let cookies = entry.sockets.keys().copied();
+            (id, cookies.filter(|cookie| is_such(*cookie)).collect())
+        });
+        of_each.collect()
     }
 
     fn resume(&mut self) -> Result<Journal, ApplyError> {
@@ -346,7 +379,28 @@ fn in_namespace<T: Send>(
     }
 }
 
+/// Returns the rules of the connections to come of these services, for as few followers as may be: each has a program at the
+/// control groups' root and reads the journal.
+#[must_use]
+pub fn rules_of(services: &BTreeSet<Service>, scope: &Scope, found: &Found) -> Vec<Rules> {
+    let mut ports = Vec::new();
+    let mut servers = Vec::new();
+    for service in services {
+        match service.end {
+            End::Server(port) => ports.push((service.netns, port)),
+            End::Client(server) => servers.push(server),
+        }
+    }
+    let mut all = Rules::of(scope, found).to(&servers);
+    if !ports.is_empty() {
+        all.push(Rules::from_ports(ports));
+    }
+    all
+}
+
 /// How long a connection waits for a sample of its round-trip time.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// The least time between two walks over the sockets.
 const WALK_AFTER: Duration = Duration::from_secs(1);
+/// They take half a hundredth of a processor at most, those of all followers together.
+const LEAST_PAUSE: u32 = 200;

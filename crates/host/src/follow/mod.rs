@@ -53,6 +53,11 @@ pub enum Event {
         /// The outcomes.
         outcomes: Vec<(SocketOption, Outcome)>,
     },
+    /// A connection that was reported is closed.
+    Closed {
+        /// The socket.
+        cookie: u64,
+    },
 }
 
 impl Follow {
@@ -152,7 +157,17 @@ impl Follow {
     /// Returns how many connections could not be reported since the start.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        let counts = self.unreported.get(&0, 0);
+        self.unreported(BEGINNINGS)
+    }
+
+    /// Returns of how many that were reported the end could not be.
+    #[must_use]
+    pub fn lost_ends(&self) -> u64 {
+        self.unreported(ENDS)
+    }
+
+    fn unreported(&self, which: u32) -> u64 {
+        let counts = self.unreported.get(&which, 0);
         counts.map_or(0, |counts| counts.iter().sum())
     }
 }
@@ -202,6 +217,9 @@ fn order_of(rules: &Rules, settings: &[Setting]) -> Order {
 fn event(record: &EventRecord, settings: &[Setting]) -> Event {
     let (cookie, netns) = (record.cookie, record.netns);
     let options = settings.iter().enumerate();
+    if record.event == record::CLOSED {
+        return Event::Closed { cookie };
+    }
     if record.event == record::OPENED {
         let before = options.map(|(index, setting)| (setting.option, record.values[index]));
         return Event::Opened {
@@ -233,6 +251,9 @@ fn event(record: &EventRecord, settings: &[Setting]) -> Event {
 
 /// Each option at most once, but for the one that takes a descriptor.
 const _: () = assert!(SocketOption::ALL.len() - 1 <= MOST_SETTINGS);
+/// What the map `unreported` counts.
+const BEGINNINGS: u32 = 0;
+const ENDS: u32 = 1;
 /// `MOST_RULES` of `follow.bpf.c`.
 const MOST_RULES: usize = 4096;
 

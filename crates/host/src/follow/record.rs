@@ -60,8 +60,9 @@ pub(super) struct EventRecord {
     pub(super) errors: [i32; MOST_SETTINGS],
 }
 
-/// `FOLLOW_OPENED` of `enum follow_event`.
+/// `FOLLOW_OPENED` and `FOLLOW_CLOSED` of `enum follow_event`.
 pub(super) const OPENED: u32 = 1;
+pub(super) const CLOSED: u32 = 3;
 
 impl EventRecord {
     /// Reads a record of the ring; `None` if it has another length.

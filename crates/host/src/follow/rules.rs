@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 
-use super::record::RuleRecord;
+use super::record::{MOST_PEERS, RuleRecord};
 use crate::groups::groups_below;
 use crate::scope::{Found, Peer, Scope};
 use crate::target::Target;
@@ -87,19 +87,25 @@ impl Rules {
 }
 
 impl Rules {
-    /// Returns the rules that mean those connections of these that go to `server`.
+    /// Returns the rules that mean those connections of these that go to one of `servers`: a few for each follower.
     #[must_use]
-    pub fn to(mut self, server: SocketAddr) -> Self {
+    pub fn to(mut self, servers: &[SocketAddr]) -> Vec<Self> {
         self.all.retain(|rule| !matches!(rule, Rule::LocalPort(..)));
-        self.peers = vec![server.into()];
-        self
+        let some = servers.chunks(MOST_PEERS).map(|servers| Self {
+            peers: servers.iter().map(|server| (*server).into()).collect(),
+            ..self.clone()
+        });
+        some.collect()
     }
 
-    /// Returns the rule for the connections to a port of a network namespace.
+    /// Returns the rules for the connections to these ports, each of a network namespace.
     #[must_use]
-    pub fn from_port(netns: u32, port: u16) -> Self {
+    pub fn from_ports(ports: impl IntoIterator<Item = (u32, u16)>) -> Self {
+        let rules = ports.into_iter();
         Self {
-            all: [Rule::LocalPort(netns, port)].into(),
+            all: rules
+                .map(|(netns, port)| Rule::LocalPort(netns, port))
+                .collect(),
             peers: Vec::new(),
             leaves_ssh: false,
         }

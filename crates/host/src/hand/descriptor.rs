@@ -27,7 +27,7 @@ impl Hand {
             let Some(socket) = sockets.get(&change.cookie) else {
                 return gone(change);
             };
-            let before = socket.values[&option];
+            let before = socket.values[option];
             let watched = self.watched.as_ref();
             let is_watched = watched.is_some_and(|all| all.contains(&(change.cookie, option)));
             let did = if is_watched && socket.is_corked_by_program {

@@ -15,10 +15,11 @@ mod descriptor;
 mod record;
 mod setting;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use aya::Ebpf;
 use aya::maps::{Array, Map, MapData};
@@ -29,7 +30,7 @@ use crate::groups::groups_root;
 use crate::lacking::Lacking;
 use crate::programs::{Programs, missing};
 use record::{ChangeRecord, MOST_CHANGES, Order, OutcomeRecord, SocketRecord};
-pub use setting::{Raw, Setting, SocketOption};
+pub use setting::{Raw, Setting, SocketOption, Values};
 
 /// The loaded program. Dropping it leaves nothing in the kernel; what was set stays set.
 pub struct Hand {
@@ -59,7 +60,7 @@ pub struct Socket {
     /// The state, by the kernel's number: 1 is ESTABLISHED, 10 is LISTEN.
     pub state: u8,
     /// The values of the options, as the kernel keeps them.
-    pub values: BTreeMap<SocketOption, Raw>,
+    pub values: Values,
     /// Data segments sent since it was opened.
     pub data_segs_out: u32,
     /// Data segments received since then.
@@ -85,7 +86,7 @@ impl Socket {
     /// Returns whether `TCP_NODELAY` is on.
     #[must_use]
     pub fn nodelay(&self) -> bool {
-        self.values[&SocketOption::Nodelay] != Raw::of(0)
+        self.values[SocketOption::Nodelay] != Raw::of(0)
     }
 }
 
@@ -199,15 +200,42 @@ impl Hand {
         }
     }
 
+    /// Says that a socket is closed: nobody sets it any more.
+    pub fn was_closed(&mut self, cookie: u64) {
+        if let Some(watched) = &mut self.watched {
+            for option in SocketOption::ALL {
+                watched.remove(&(cookie, option));
+            }
+        }
+    }
+
     /// Returns the sockets of this thread's network namespace that listen or have a connection.
     ///
     /// # Errors
     ///
     /// Returns what the kernel refuses.
     pub fn sockets(&mut self) -> io::Result<Vec<Socket>> {
-        let octets = self.walk(0, 0)?;
+        self.listed(0)
+    }
+
+    /// Returns those of them over which data went, or which were opened, within so long: the kernel's walk takes as long, but
+    /// nothing is said of the others.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the kernel refuses.
+    pub fn sockets_active_within(&mut self, length: Duration) -> io::Result<Vec<Socket>> {
+        let ticks = length.as_nanos().div_ceil(tick().as_nanos());
+        self.listed(u32::try_from(ticks).unwrap_or(u32::MAX).max(1))
+    }
+
+    fn listed(&mut self, within: u32) -> io::Result<Vec<Socket>> {
+        let octets = self.walk(Order {
+            within,
+            ..Order::default()
+        })?;
         let mut all: Vec<Socket> = record::records(&octets).map(socket).collect();
-        all.sort_by_key(|socket| socket.cookie);
+        all.sort_unstable_by_key(|socket| socket.cookie);
         all.dedup_by_key(|socket| socket.cookie);
         Ok(all)
     }
@@ -264,7 +292,11 @@ impl Hand {
         batch::update(&self.changes, &records)?;
         let mut met = 0;
         for _ in 0..MOST_SWEEPS {
-            let octets = self.walk(option.number(), changes.len())?;
+            let octets = self.walk(Order {
+                option: option.number(),
+                changes: u32::try_from(changes.len()).expect("at most MOST_CHANGES"),
+                within: 0,
+            })?;
             // A socket is changed when it is met first; then its change is done.
             for record in record::records::<OutcomeRecord>(&octets) {
                 let outcome = Outcome {
@@ -287,11 +319,8 @@ impl Hand {
     }
 
     /// Walks over all sockets, and returns what the program wrote.
-    fn walk(&mut self, option: u32, changes: usize) -> io::Result<Vec<u8>> {
-        let changes = u32::try_from(changes).expect("at most MOST_CHANGES");
-        self.orders
-            .set(0, Order { option, changes }, 0)
-            .map_err(io::Error::other)?;
+    fn walk(&mut self, order: Order) -> io::Result<Vec<u8>> {
+        self.orders.set(0, order, 0).map_err(io::Error::other)?;
         let program = sweep(&mut self.object).expect("loaded by `open`");
         let link = program.attach().and_then(|link| program.take_link(link));
         let mut file = link
@@ -339,22 +368,13 @@ pub(crate) fn argument(option: SocketOption, value: &Raw) -> u32 {
 }
 
 fn socket(record: SocketRecord) -> Socket {
-    let values = [
-        (
-            SocketOption::Nodelay,
-            Raw::of(u32::from(record.nonagle & NAGLE_OFF)),
-        ),
-        (SocketOption::DelackMax, Raw::of(record.delack_max)),
-        (SocketOption::NotsentLowat, Raw::of(record.notsent_lowat)),
-        (
-            SocketOption::Congestion,
-            Raw::named(&setting::text(&record.congestion)),
-        ),
-        (
-            SocketOption::Cork,
-            Raw::of((record.nonagle & NAGLE_CORK != 0).into()),
-        ),
-    ];
+    let values = Values::of(|option| match option {
+        SocketOption::Nodelay => Raw::of(u32::from(record.nonagle & NAGLE_OFF)),
+        SocketOption::DelackMax => Raw::of(record.delack_max),
+        SocketOption::NotsentLowat => Raw::of(record.notsent_lowat),
+        SocketOption::Congestion => Raw::name_in(record.congestion),
+        SocketOption::Cork => Raw::of((record.nonagle & NAGLE_CORK != 0).into()),
+    });
     Socket {
         cookie: record.cookie,
         inode: record.inode,
@@ -363,7 +383,7 @@ fn socket(record: SocketRecord) -> Socket {
         local: record.local(),
         remote: record.remote(),
         state: record.state,
-        values: values.into(),
+        values,
         data_segs_out: record.data_segs_out,
         data_segs_in: record.data_segs_in,
         is_corked_by_program: record.set_by_program & CORK_BIT != 0,

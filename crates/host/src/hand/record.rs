@@ -76,10 +76,12 @@ pub(super) struct OutcomeRecord {
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub(super) struct Order {
-    /// The option's number; 0 reports every socket.
+    /// The option's number; 0 reports sockets.
     pub(super) option: u32,
     /// How many changes there are.
     pub(super) changes: u32,
+    /// Those alone are reported that sent or received data in as many ticks; 0: all.
+    pub(super) within: u32,
 }
 
 /// `MOST_CHANGES`.
@@ -133,6 +135,6 @@ mod tests {
         assert_eq!(offset_of!(ChangeRecord, is_done), 46);
         assert_eq!(size_of::<OutcomeRecord>(), 48);
         assert_eq!(offset_of!(OutcomeRecord, error), 40);
-        assert_eq!(size_of::<Order>(), 8);
+        assert_eq!(size_of::<Order>(), 12);
     }
 }

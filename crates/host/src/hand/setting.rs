@@ -1,6 +1,7 @@
 //! The options that can be set on a live socket, and their values.
 
 use std::fmt;
+use std::ops::Index;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -80,6 +81,26 @@ impl SocketOption {
             Self::NotsentLowat => format!("{} B", value.number()),
             Self::Congestion => value.name(),
         }
+    }
+}
+
+/// The value of each option that a socket has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Values([Raw; SocketOption::ALL.len()]);
+
+impl Values {
+    /// Takes the value of each.
+    pub(super) fn of(value: impl FnMut(SocketOption) -> Raw) -> Self {
+        Self(SocketOption::ALL.map(value))
+    }
+}
+
+impl Index<SocketOption> for Values {
+    type Output = Raw;
+
+    fn index(&self, option: SocketOption) -> &Raw {
+        // They stand in the order of `ALL`.
+        &self.0[option as usize]
     }
 }
 
@@ -216,6 +237,13 @@ impl Raw {
         Self(octets)
     }
 
+    /// Returns the name before the first zero.
+    pub(super) fn name_in(mut octets: [u8; NAME_LENGTH]) -> Self {
+        let end = octets.iter().position(|octet| *octet == 0);
+        octets[end.unwrap_or(NAME_LENGTH)..].fill(0);
+        Self(octets)
+    }
+
     /// Returns the value's number.
     #[must_use]
     pub fn number(&self) -> u32 {
@@ -262,6 +290,8 @@ pub(super) fn text(octets: &[u8]) -> String {
     String::from_utf8_lossy(&octets[..end.unwrap_or(octets.len())]).into_owned()
 }
 
+/// `NAME_LENGTH` of `bpf/hand.h`.
+const NAME_LENGTH: usize = 16;
 /// `TCP_DELACK_MAX`.
 const MOST_DELACK: Duration = Duration::from_millis(200);
 

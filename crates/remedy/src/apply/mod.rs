@@ -82,6 +82,22 @@ pub enum ApplyError {
     Walk(#[from] io::Error),
 }
 
+/// A change that the journal has, and that was not made yet.
+#[derive(Debug, Default)]
+pub struct Announced {
+    applied: Applied,
+    /// In each network namespace.
+    parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+struct Part {
+    id: u64,
+    namespace: Namespace,
+    option: SocketOption,
+    changes: Vec<Change>,
+}
+
 /// Gives every socket that was found the value, after the journal has the one that it had.
 ///
 /// # Errors
@@ -94,73 +110,127 @@ pub fn set(
     setting: &Setting,
     why: Why<'_>,
 ) -> Result<Applied, ApplyError> {
-    let mut applied = Applied::default();
+    announce(journal, found, setting, why)?.carry_out(hand, journal)
+}
+
+/// Writes to the journal which sockets are given the value next, and what they have.
+///
+/// # Errors
+///
+/// Returns what stopped it. What the journal has can be undone then.
+pub fn announce(
+    journal: &mut Journal,
+    found: &Found,
+    setting: &Setting,
+    why: Why<'_>,
+) -> Result<Announced, ApplyError> {
+    let mut announced = Announced::default();
     for namespace in &found.namespaces {
         let here = |owned: &&Owned| owned.socket.netns == namespace.inode;
         let sockets = found.sockets.iter().filter(here);
         let before =
-            sockets.map(|owned| (owned.socket.cookie, owned.socket.values[&setting.option]));
-        set_in(hand, journal, namespace, before, setting, why, &mut applied)?;
+            sockets.map(|owned| (owned.socket.cookie, owned.socket.values[setting.option]));
+        announced.announce_in(journal, namespace, before, setting, why)?;
     }
-    Ok(applied)
+    Ok(announced)
 }
 
-fn set_in(
-    hand: &mut Hand,
-    journal: &mut Journal,
-    namespace: &Namespace,
-    sockets: impl Iterator<Item = (u64, Raw)>,
-    setting: &Setting,
-    why: Why<'_>,
-    applied: &mut Applied,
-) -> Result<(), ApplyError> {
-    let (option, to) = (setting.option, setting.value);
-    // A socket that has the value through another change of ours keeps it when that one is undone.
-    let ours = |cookie| {
-        let mut all = journal.in_force();
-        let is_it = Tunable::Socket(option);
-        all.any(|(_, entry)| entry.about.option == is_it && entry.sockets.contains_key(&cookie))
-    };
-    let (already, before): (Vec<_>, Vec<_>) =
-        sockets.partition(|(cookie, value)| *value == to && !ours(*cookie));
-    applied.already += already.len();
-    if before.is_empty() {
-        return Ok(());
-    }
-    let id = journal.begin_with(
-        setting,
-        namespace.inode,
-        why.command,
-        why.is_temporary,
-        before.clone(),
-    )?;
-    applied.ids.push(id);
-    let changes: Vec<_> = before
-        .iter()
-        .map(|&(cookie, value)| Change {
+impl Announced {
+    fn announce_in(
+        &mut self,
+        journal: &mut Journal,
+        namespace: &Namespace,
+        sockets: impl Iterator<Item = (u64, Raw)>,
+        setting: &Setting,
+        why: Why<'_>,
+    ) -> Result<(), ApplyError> {
+        let (option, to) = (setting.option, setting.value);
+        // A socket that has the value through another change of ours keeps it when that one is undone.
+        let ours = |cookie| {
+            let mut all = journal.in_force();
+            let is_it = Tunable::Socket(option);
+            all.any(|(_, entry)| entry.about.option == is_it && entry.sockets.contains_key(&cookie))
+        };
+        let (already, before): (Vec<_>, Vec<_>) =
+            sockets.partition(|(cookie, value)| *value == to && !ours(*cookie));
+        self.applied.already += already.len();
+        if before.is_empty() {
+            return Ok(());
+        }
+        let id = journal.begin_with(
+            setting,
+            namespace.inode,
+            why.command,
+            why.is_temporary,
+            before.clone(),
+        )?;
+        self.applied.ids.push(id);
+        let changes = before.into_iter().map(|(cookie, value)| Change {
             cookie,
             to,
             // The journal has this value and no other.
             only_if: Some(value),
-        })
-        .collect();
-    let mut unchanged = Vec::new();
-    for outcome in namespace.within(|| hand.set(option, &changes))?? {
-        match outcome.did {
-            Did::Set if outcome.before == to => applied.already += 1,
-            Did::Set => *applied.changed.entry(outcome.before).or_default() += 1,
-            // Its program has set it since it was listed.
-            Did::Differs if outcome.before == to => applied.already += 1,
-            Did::Differs | Did::GaveWay => applied.set_meanwhile += 1,
-            Did::Refused(error) => *applied.refused.entry(error).or_default() += 1,
-            Did::Gone => applied.gone += 1,
-        }
-        if outcome.did != Did::Set {
-            unchanged.push(outcome.cookie);
-        }
+        });
+        self.parts.push(Part {
+            id,
+            namespace: namespace.clone(),
+            option,
+            changes: changes.collect(),
+        });
+        Ok(())
     }
-    journal.unchanged(id, unchanged)?;
-    Ok(())
+
+    /// Makes the change.
+    ///
+    /// # Errors
+    ///
+    /// Returns what stopped it. What the journal has can be undone then.
+    pub fn carry_out(
+        mut self,
+        hand: &mut Hand,
+        journal: &mut Journal,
+    ) -> Result<Applied, ApplyError> {
+        for part in std::mem::take(&mut self.parts) {
+            let set = || hand.set(part.option, &part.changes);
+            let outcomes = part.namespace.within(set)??;
+            let unchanged = outcomes
+                .iter()
+                .zip(&part.changes)
+                .filter(|(outcome, change)| !self.applied.took_in(outcome, change.to))
+                .map(|(outcome, _)| outcome.cookie);
+            let unchanged = unchanged.collect();
+            journal.unchanged(part.id, unchanged)?;
+        }
+        Ok(self.applied)
+    }
+
+    /// Says in the journal that it is not made.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses; an undo then finds nothing to put back.
+    pub fn drop_from(self, journal: &mut Journal) -> Result<(), ApplyError> {
+        for id in self.applied.ids {
+            journal.undone(id)?;
+        }
+        Ok(())
+    }
+}
+
+impl Applied {
+    /// Counts what became of a socket, and returns whether it was set.
+    fn took_in(&mut self, outcome: &Outcome, to: Raw) -> bool {
+        match outcome.did {
+            Did::Set if outcome.before == to => self.already += 1,
+            Did::Set => *self.changed.entry(outcome.before).or_default() += 1,
+            // Its program has set it since it was listed.
+            Did::Differs if outcome.before == to => self.already += 1,
+            Did::Differs | Did::GaveWay => self.set_meanwhile += 1,
+            Did::Refused(error) => *self.refused.entry(error).or_default() += 1,
+            Did::Gone => self.gone += 1,
+        }
+        outcome.did == Did::Set
+    }
 }
 
 /// Puts back what a change set, where the value is still the one that it set.

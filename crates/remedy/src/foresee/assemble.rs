@@ -106,7 +106,7 @@ impl Recorded {
     }
 
     fn rules(&self, end: &Recording) -> Rules {
-        let bound = tick() * end.socket.values[&SocketOption::DelackMax].number();
+        let bound = tick() * end.socket.values[SocketOption::DelackMax].number();
         let shipped = Rules::default();
         Rules {
             nodelay: end

@@ -11,10 +11,11 @@ mod record;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tinygram_host::hand::{Raw, Setting};
+use tinygram_host::root::hidden;
 use tinygram_host::start::started;
 use tinygram_host::tunable::Tunable;
 
@@ -426,8 +427,13 @@ impl Entry {
     }
 }
 
-/// The folder of the journal of this host.
-pub const FOLDER: &str = "/var/lib/tinygram";
+/// Returns the folder of the host's journal, also in a chroot: a change of the host's sockets is put back from wherever.
+#[must_use]
+pub fn folder() -> PathBuf {
+    hidden()
+        .unwrap_or_else(|| "/".into())
+        .join("var/lib/tinygram")
+}
 
 fn refused(path: &Path, doing: &'static str, error: io::Error) -> JournalError {
     JournalError::Io {

@@ -1,5 +1,6 @@
 //! Tries a remedy on live sockets, in periods with it and without it, or on half of them in each period.
 
+mod members;
 mod span;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,12 +16,13 @@ use tinygram_host::namespace::Namespace;
 use tinygram_host::scope::{Found, Owned, Scope};
 use tinygram_watch::live::Live;
 
-use crate::apply::{self, ApplyError, Why, knobs};
-use crate::journal::Journal;
+use crate::apply::{self, Announced, ApplyError, Why, knobs};
+use crate::journal::{Journal, Paused};
 use crate::proof::statistics::{Figures, Pair};
 use crate::proof::{self, Demand, Verdict};
-use crate::remedy::{Means, Remedy, Service};
-use crate::split::{Client, Clients, Split};
+use crate::remedy::{Means, Remedy};
+use crate::split::{Split, WhyTurns};
+use members::Members;
 use span::{Have, Span, is_counted};
 
 /// What a trial needs of the host.
@@ -33,6 +35,9 @@ pub struct Bench<'a> {
     pub meter: &'a mut Meter,
     /// Whose sockets are meant: no others of the services are changed, but for the other ends of these.
     pub scope: &'a Scope,
+    /// When the look for stalls began. Sockets over which nothing went since then can show nothing: they are given a remedy
+    /// only when it is kept.
+    pub looked_since: Instant,
     /// The folder of the journal.
     pub journal: PathBuf,
     /// The command, as the journal has it.
@@ -79,7 +84,7 @@ pub struct Tried {
     pub refused: Option<String>,
     /// How many sockets were left to their programs, which set the option during the trial.
     pub gave_way: usize,
-    /// How long it took from the decision until all sockets had a remedy that is kept.
+    /// How long it took from the decision until the sockets of the trial had a remedy that is kept.
     pub took: Duration,
 }
 
@@ -91,7 +96,7 @@ pub struct Tried {
 #[expect(clippy::disallowed_methods, reason = "how long it takes is real time")]
 pub fn run(bench: &mut Bench<'_>, remedy: &Remedy, course: Course) -> Result<Tried, ApplyError> {
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(course.seed);
-    let mut trial = Trial::of(bench, remedy, course.seed);
+    let mut trial = Trial::of(bench, remedy, course.seed, course.split)?;
     let mut pairs: Vec<Pair> = Vec::new();
     let mut tried = Tried {
         verdict: Verdict::CannotTell,
@@ -120,13 +125,22 @@ pub fn run(bench: &mut Bench<'_>, remedy: &Remedy, course: Course) -> Result<Tri
         };
         let is_silent = pair.with.turns_ns.is_empty() && pair.without.turns_ns.is_empty();
         pairs.push(pair);
-        if is_silent && trial.meant()?.sockets.is_empty() {
+        if is_silent && trial.active()?.is_empty() {
             // All are closed, and none has come.
             break;
         }
         if proof::LOOKS.contains(&pairs.len()) {
+            let ready = trial.make_ready()?;
             let (figures, verdict) = proof::decide(&pairs, course.demand, course.seed);
             tried.figures = Some(figures);
+            if verdict == Some(Verdict::Kept) {
+                let decided = Instant::now();
+                trial.carry_out(ready)?;
+                tried.took = decided.elapsed();
+                tried.kept = trial.give()?;
+            } else {
+                trial.drop_ready(ready)?;
+            }
             if let Some(verdict) = verdict {
                 tried.verdict = verdict;
                 break;
@@ -134,13 +148,6 @@ pub fn run(bench: &mut Bench<'_>, remedy: &Remedy, course: Course) -> Result<Tri
         }
     }
     tried.pairs = pairs.len();
-    if tried.verdict == Verdict::Kept {
-        let is_temporary = trial.bench.is_temporary;
-        let decided = Instant::now();
-        trial.turn_on(Have::All, is_temporary)?;
-        tried.took = decided.elapsed();
-        tried.kept = std::mem::take(&mut trial.in_force);
-    }
     tried.sockets = trial.most;
     tried.gave_way = trial.gave_way;
     Ok(tried)
@@ -152,73 +159,61 @@ pub fn run(bench: &mut Bench<'_>, remedy: &Remedy, course: Course) -> Result<Tri
 ///
 /// Returns what the system refuses.
 pub fn give(bench: &mut Bench<'_>, remedy: &Remedy) -> Result<Vec<u64>, ApplyError> {
-    let mut trial = Trial::of(bench, remedy, 0);
-    let is_temporary = trial.bench.is_temporary;
-    trial.turn_on(Have::All, is_temporary)?;
-    Ok(std::mem::take(&mut trial.in_force))
+    let split = Split::Turns(WhyTurns::Asked);
+    Trial::of(bench, remedy, 0, split)?.give()
 }
+
+/// What a decision in favour carries out, and the journal, which has it; `None` for a knob.
+type Ready = Option<(Announced, Paused)>;
 
 struct Trial<'a, 'b> {
     bench: &'a mut Bench<'b>,
     remedy: &'a Remedy,
-    /// Where the services are; one that has ended has no sockets.
-    namespaces: Vec<Namespace>,
+    members: Members<'a>,
     /// The changes that are to be undone at the end of this period.
     in_force: Vec<u64>,
     refused: Option<String>,
     gave_way: usize,
     treated: BTreeSet<u64>,
     measured: BTreeSet<u64>,
-    /// Sockets of the services, and whether they are meant.
-    known: BTreeMap<u64, bool>,
-    /// The processes that have the sockets that are meant.
-    processes: BTreeSet<u32>,
-    /// Who asks on the sockets that are measured.
-    clients: BTreeMap<u64, Client>,
-    seed: u64,
-    /// The number of the period that was drawn last.
-    drawn: u64,
     most: usize,
 }
 
 impl<'a, 'b> Trial<'a, 'b> {
-    fn of(bench: &'a mut Bench<'b>, remedy: &'a Remedy, seed: u64) -> Self {
-        let services = remedy.sockets.iter().chain(&remedy.stalling);
-        let namespaces: BTreeSet<u32> = services.map(|service| service.netns).collect();
-        Self {
+    fn of(
+        bench: &'a mut Bench<'b>,
+        remedy: &'a Remedy,
+        seed: u64,
+        split: Split,
+    ) -> io::Result<Self> {
+        let members = Members::of(remedy, bench.looked_since, split, seed, bench.hand)?;
+        Ok(Self {
             bench,
             remedy,
-            namespaces: namespaces.into_iter().filter_map(Namespace::find).collect(),
+            members,
             in_force: Vec::new(),
             refused: None,
             gave_way: 0,
             treated: BTreeSet::new(),
             measured: BTreeSet::new(),
-            known: BTreeMap::new(),
-            processes: BTreeSet::new(),
-            clients: BTreeMap::new(),
-            seed,
-            drawn: 0,
             most: 0,
-        }
+        })
     }
 
-    /// Draws which half has the remedy next: one in which there are clients, as in the other.
     fn draw(&mut self) -> io::Result<Have> {
-        self.meant()?;
-        for _ in 0..MOST_DRAWS {
-            self.drawn += 1;
-            let meant = self.clients.iter();
-            let meant = meant.filter(|&(cookie, _)| self.known.get(cookie) == Some(&true));
-            let mut clients = meant.map(|(_, client)| client);
-            let first = clients
-                .next()
-                .map(|client| client.is_drawn(self.seed, self.drawn));
-            if clients.any(|client| Some(client.is_drawn(self.seed, self.drawn)) != first) {
-                break;
+        self.active()?;
+        Ok(self.members.draw())
+    }
+
+    /// Returns the sockets that are meant and not silent, and measures the turns of the stalling ones.
+    fn active(&mut self) -> io::Result<Vec<Socket>> {
+        let sockets = self.members.active(self.bench.hand, self.bench.scope)?;
+        for socket in &sockets {
+            if self.remedy.stalls(socket) && self.measured.insert(socket.cookie) {
+                self.bench.meter.measure(socket.cookie)?;
             }
         }
-        Ok(Have::Half(self.drawn))
+        Ok(sockets)
     }
 
     /// Returns what the periods of a pair showed, or the two halves in one; `None` if they were stopped.
@@ -255,9 +250,8 @@ impl<'a, 'b> Trial<'a, 'b> {
         length: Duration,
         spans: &mut Vec<Span>,
     ) -> Result<(), ApplyError> {
-        self.turn_on(have, true)?;
-        let before = self.sent()?;
-        let used = span::used(&self.processes);
+        let before = self.begin(have)?;
+        let used = span::used(&self.members.processes);
         let begun = Instant::now();
         spans.push(Span::begin(have));
         let mut next_sweep = begun + SWEEP;
@@ -270,38 +264,108 @@ impl<'a, 'b> Trial<'a, 'b> {
                 next_sweep = Instant::now() + SWEEP.max(now.elapsed() * LEAST_PAUSE);
             }
         }
-        let after = self.sent()?;
+        let after = self.members.sent(self.bench.hand)?;
         let seconds = begun.elapsed().as_secs_f64();
         let span = spans.last_mut().expect("pushed above");
         let sent = after.iter().filter_map(|(cookie, now)| {
-            let sent = now.wrapping_sub(before.get(cookie).copied().unwrap_or(0));
-            Some((self.has(have, *cookie)?, sent))
+            let before = before.get(cookie).copied();
+            let before = before.unwrap_or_else(|| self.members.sent_at_first(*cookie));
+            Some((self.members.has(have, *cookie)?, now.wrapping_sub(before)))
         });
         span.end(seconds, sent);
-        span.count_processor(&used, &span::used(&self.processes));
+        span.count_processor(&used, &span::used(&self.members.processes));
         Ok(())
     }
 
-    /// Returns whether a socket that is meant has the remedy in such a period; `None` if it is not meant, or not known yet.
-    fn has(&self, have: Have, cookie: u64) -> Option<bool> {
-        let is_meant = self.known.get(&cookie) == Some(&true);
-        match have {
-            Have::All => is_meant.then_some(true),
-            Have::None => is_meant.then_some(false),
-            Have::Half(period) => {
-                let client = self.clients.get(&cookie).filter(|_| is_meant)?;
-                Some(client.is_drawn(self.seed, period))
-            }
+    /// Gives the remedy to the sockets that have it in this period, and returns how many data segments each has sent by then.
+    fn begin(&mut self, have: Have) -> Result<BTreeMap<u64, u32>, ApplyError> {
+        if have == Have::None {
+            let sockets = self.active()?;
+            return Ok(self.members.sent_by(&sockets));
         }
+        self.turn_on(have, true)?;
+        Ok(self.members.sent(self.bench.hand)?)
     }
 
     /// Gives the remedy to the sockets that are to have it and do not have it from this period; learns of those that were
     /// opened meanwhile.
     fn turn_on(&mut self, have: Have, is_temporary: bool) -> Result<(), ApplyError> {
-        let mut found = self.meant()?;
-        let is_new =
-            |cookie| !self.treated.contains(&cookie) && self.has(have, cookie) == Some(true);
-        found.sockets.retain(|owned| is_new(owned.socket.cookie));
+        let sockets = self.active()?;
+        self.turn_on_at(sockets, have, is_temporary)
+    }
+
+    /// Gives the remedy to all sockets that are meant, and returns the changes' numbers.
+    fn give(&mut self) -> Result<Vec<u64>, ApplyError> {
+        let sockets = self.members.all(self.bench.hand, self.bench.scope)?;
+        let is_temporary = self.bench.is_temporary;
+        self.turn_on_at(sockets, Have::All, is_temporary)?;
+        Ok(std::mem::take(&mut self.in_force))
+    }
+
+    /// Writes to the journal what a decision in favour changes, before it is made: then nothing but the sweep comes after it.
+    fn make_ready(&mut self) -> Result<Ready, ApplyError> {
+        let Means::Socket(setting) = &self.remedy.means else {
+            return Ok(None);
+        };
+        let sockets = self.active()?;
+        let found = self.due(sockets, Have::All);
+        let mut journal = Journal::open(&self.bench.journal)?;
+        let why = Why {
+            command: &self.bench.command,
+            is_temporary: self.bench.is_temporary,
+        };
+        let announced = apply::announce(&mut journal, &found, setting, why)?;
+        Ok(Some((announced, journal.pause()?)))
+    }
+
+    fn carry_out(&mut self, ready: Ready) -> Result<(), ApplyError> {
+        let Some((announced, journal)) = ready else {
+            let is_temporary = self.bench.is_temporary;
+            return self.turn_on(Have::All, is_temporary);
+        };
+        let applied = announced.carry_out(self.bench.hand, &mut journal.resume()?)?;
+        self.in_force.extend(applied.ids);
+        Ok(())
+    }
+
+    fn drop_ready(&mut self, ready: Ready) -> Result<(), ApplyError> {
+        self.treated.clear();
+        match ready {
+            None => Ok(()),
+            Some((announced, journal)) => announced.drop_from(&mut journal.resume()?),
+        }
+    }
+
+    /// Returns those of these sockets that are to have the remedy and do not have it from this period.
+    fn due(&mut self, sockets: Vec<Socket>, have: Have) -> Found {
+        let new = sockets.into_iter().filter(|socket| {
+            let cookie = socket.cookie;
+            self.remedy.is_for(socket)
+                && !self.treated.contains(&cookie)
+                && self.members.has(have, cookie) == Some(true)
+        });
+        let new = new.map(|socket| Owned {
+            socket,
+            owner: None,
+        });
+        let found = Found {
+            sockets: new.collect(),
+            namespaces: self.members.namespaces.clone(),
+            ..Found::default()
+        };
+        let cookies = found.sockets.iter().map(|owned| owned.socket.cookie);
+        self.treated.extend(cookies);
+        self.most = self.most.max(self.treated.len());
+        found
+    }
+
+    fn turn_on_at(
+        &mut self,
+        sockets: Vec<Socket>,
+        have: Have,
+        is_temporary: bool,
+    ) -> Result<(), ApplyError> {
+        let found = self.due(sockets, have);
         if found.sockets.is_empty() {
             return Ok(());
         }
@@ -310,9 +374,6 @@ impl<'a, 'b> Trial<'a, 'b> {
             command: &self.bench.command,
             is_temporary,
         };
-        self.treated
-            .extend(found.sockets.iter().map(|owned| owned.socket.cookie));
-        self.most = self.most.max(self.treated.len());
         match &self.remedy.means {
             Means::Socket(setting) => {
                 let applied = apply::set(self.bench.hand, &mut journal, &found, setting, why)?;
@@ -346,108 +407,11 @@ impl<'a, 'b> Trial<'a, 'b> {
             let undone = apply::undo(self.bench.hand, &mut journal, id)?;
             // What its program has decided stays so.
             self.gave_way += undone.gave_way.len();
-            let left = undone.gave_way.into_iter().map(|cookie| (cookie, false));
-            self.known.extend(left);
-        }
-        Ok(())
-    }
-
-    /// Returns the sockets that are meant now, and measures the turns of the stalling ones.
-    fn meant(&mut self) -> io::Result<Found> {
-        let mut found = Found::default();
-        for namespace in self.namespaces.clone() {
-            let mut sockets = namespace.within(|| self.bench.hand.sockets())??;
-            sockets.retain(|socket| self.remedy.stalls(socket) || self.remedy.is_for(socket));
-            self.learn(&sockets)?;
-            for socket in sockets {
-                if !self.is_meant(&socket) {
-                    continue;
-                }
-                if self.remedy.stalls(&socket) && self.measured.insert(socket.cookie) {
-                    self.bench.meter.measure(socket.cookie)?;
-                }
-                if self.remedy.is_for(&socket) {
-                    found.sockets.push(Owned {
-                        socket,
-                        owner: None,
-                    });
-                }
-            }
-            found.namespaces.push(namespace);
-        }
-        Ok(found)
-    }
-
-    /// Asks whose the sockets are that are not known yet.
-    fn learn(&mut self, sockets: &[Socket]) -> io::Result<()> {
-        if sockets
-            .iter()
-            .all(|socket| self.known.contains_key(&socket.cookie))
-        {
-            return Ok(());
-        }
-        let found = self.bench.scope.find(self.bench.hand)?;
-        self.learn_clients(sockets)?;
-        let of_services = found.sockets.iter();
-        let of_services = of_services
-            .filter(|owned| self.remedy.stalls(&owned.socket) || self.remedy.is_for(&owned.socket));
-        let owners = of_services.filter_map(|owned| owned.owner.as_ref());
-        self.processes.extend(owners.map(|owner| owner.pid));
-        let meant: BTreeSet<_> = found
-            .sockets
-            .iter()
-            .map(|owned| owned.socket.cookie)
-            .collect();
-        // The other end of a connection may be in another namespace.
-        let peers: BTreeSet<_> = found
-            .sockets
-            .iter()
-            .map(|owned| (owned.socket.remote, owned.socket.local))
-            .collect();
-        for socket in sockets {
-            let is_peer = peers.contains(&(socket.local, socket.remote));
-            // Of a remedy for the other ends either end may be the one that is meant.
-            let may_be_peer =
-                !self.remedy.stalls(socket) || self.remedy.sockets != self.remedy.stalling;
-            let is_meant = meant.contains(&socket.cookie) || (may_be_peer && is_peer);
-            // A connection that its program has not accepted yet has no owner yet.
-            if is_meant || socket.inode != 0 {
-                self.known.insert(socket.cookie, is_meant);
+            for cookie in undone.gave_way {
+                self.members.leave(cookie);
             }
         }
         Ok(())
-    }
-
-    /// Asks who is at the clients' end of the sockets that stall.
-    fn learn_clients(&mut self, sockets: &[Socket]) -> io::Result<()> {
-        let everything = Scope {
-            all: true,
-            ..self.bench.scope.clone()
-        };
-        let clients = Clients::of(&everything.find(self.bench.hand)?.sockets);
-        for socket in sockets {
-            let has = |service: &&Service| service.has(socket.netns, socket.local, socket.remote);
-            if let Some(service) = self.remedy.stalling.iter().find(has) {
-                let client = clients.of_connection(service.end, socket.local, socket.remote);
-                self.clients.entry(socket.cookie).or_insert(client);
-            }
-        }
-        Ok(())
-    }
-
-    fn is_meant(&self, socket: &Socket) -> bool {
-        self.known.get(&socket.cookie) == Some(&true)
-    }
-
-    /// Returns how many data segments each socket of the stalling services has sent.
-    fn sent(&mut self) -> io::Result<BTreeMap<u64, u32>> {
-        let mut sent = BTreeMap::new();
-        for namespace in &self.namespaces {
-            let sockets = namespace.within(|| self.bench.hand.sockets())??;
-            let those = sockets.iter().filter(|socket| self.remedy.stalls(socket));
-            sent.extend(those.map(|socket| (socket.cookie, socket.data_segs_out)));
-        }
-        Ok(sent)
     }
 
     /// Takes in what is seen in the next `patience`.
@@ -460,7 +424,7 @@ impl<'a, 'b> Trial<'a, 'b> {
             let mut spans = spans.iter_mut();
             if is_counted(finding, self.remedy)
                 && let Some(span) = spans.find(|span| span.holds(0, finding.start_ns))
-                && let Some(has) = self.has(span.have, finding.connection.cookie)
+                && let Some(has) = self.members.has(span.have, finding.connection.cookie)
             {
                 let period = span.seen.side(has);
                 period.stalls += 1;
@@ -474,7 +438,7 @@ impl<'a, 'b> Trial<'a, 'b> {
         for turn in turns {
             let at_ns = i64::try_from(turn.wrote_ns).unwrap_or(i64::MAX);
             if let Some(span) = spans.iter_mut().find(|span| span.holds(1, at_ns))
-                && let Some(has) = self.has(span.have, turn.cookie)
+                && let Some(has) = self.members.has(span.have, turn.cookie)
             {
                 span.seen.side(has).turns_ns.push(turn.length_ns());
             }
@@ -482,8 +446,6 @@ impl<'a, 'b> Trial<'a, 'b> {
     }
 }
 
-/// So often is drawn for a half that is not all or none of the clients.
-const MOST_DRAWS: u32 = 64;
 const BREATH: Duration = Duration::from_millis(20);
 const SWEEP: Duration = Duration::from_millis(100);
 /// With very many connections the sweeps within a period take a hundredth of a processor at most.

@@ -4,20 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 use std::time::{Duration, Instant};
 
-use tinygram_host::follow::Rules;
 use tinygram_host::hand::{Hand, Socket};
 use tinygram_host::meter::Meter;
 use tinygram_host::recorder::Recorder;
 use tinygram_host::scope::{Found, Scope};
 use tinygram_host::target::Target;
 use tinygram_remedy::apply::{self, ApplyError, Why};
-use tinygram_remedy::follow::Follower;
+use tinygram_remedy::follow::{Follower, rules_of};
 use tinygram_remedy::foresee::Recorded;
 use tinygram_remedy::foresee::recording::Session;
 use tinygram_remedy::journal::Journal;
 use tinygram_remedy::look::{Look, look};
 use tinygram_remedy::proof::{self, Verdict};
-use tinygram_remedy::remedy::{End, Means, Remedy, candidates};
+use tinygram_remedy::remedy::{Means, Remedy, candidates};
 use tinygram_remedy::split::{self, Split};
 use tinygram_remedy::trial::{self, Bench, Course, Tried};
 use tinygram_watch::kernel::Options;
@@ -124,6 +123,7 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
         plan.look,
         counted(before.len() as u64, "connection")
     ));
+    let looked_since = Instant::now();
     let (mut look, recorded) = look_and_record(plan, &mut live, hand, &scope)?;
     let since = scope.find(hand).map_err(walking)?;
     let after: Vec<_> = connections(&since).collect();
@@ -169,6 +169,7 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
         live: &mut live,
         meter: &mut meter,
         scope: &scope,
+        looked_since,
         journal: plan.journal.clone(),
         command: plan.command.clone(),
         is_temporary: plan.watch.is_some(),
@@ -386,7 +387,7 @@ pub(super) fn watch_over(
                 stop::wait(BREATH);
             }
             for follower in &mut followers {
-                let stepped = follower.step(hand, BREATH);
+                let stepped = follower.step(hand, BREATH / u32::try_from(count).unwrap_or(1));
                 stepped.map_err(|error| failed(&error))?;
             }
         }
@@ -412,7 +413,7 @@ pub(super) fn watch_over(
     followed
 }
 
-/// Follows the services that have the remedy, each by itself.
+/// Follows the services that have the remedy.
 fn followers_of(
     plan: &Plan,
     remedy: &Remedy,
@@ -426,11 +427,7 @@ fn followers_of(
     };
     let scope = plan.scope();
     let found = scope.find(hand).map_err(walking)?;
-    for service in &remedy.sockets {
-        let rules = match service.end {
-            End::Server(port) => Rules::from_port(service.netns, port),
-            End::Client(server) => Rules::of(&scope, &found).to(server),
-        };
+    for rules in rules_of(&remedy.sockets, &scope, &found) {
         let paused = open(plan)?.pause().map_err(|error| failed(&error.into()))?;
         let setting = slice::from_ref(setting);
         let follower = Follower::open(&rules, setting, paused, &plan.command);
@@ -448,7 +445,7 @@ fn sweep(plan: &Plan, remedy: &Remedy, hand: &mut Hand) -> Result<Vec<u64>, Fail
     let mut found = scope.find(hand).map_err(walking)?;
     found.sockets.retain(|owned| {
         let socket = &owned.socket;
-        remedy.is_for(socket) && socket.values[&setting.option] != setting.value
+        remedy.is_for(socket) && socket.values[setting.option] != setting.value
     });
     let why = Why {
         command: &plan.command,
@@ -472,4 +469,5 @@ fn failed(error: &ApplyError) -> Failure {
     ))
 }
 
-const BREATH: Duration = Duration::from_millis(20);
+/// What is reported ends the wait at once, but for other followers' reports.
+const BREATH: Duration = Duration::from_millis(100);

@@ -9,6 +9,8 @@ mod show;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tinygram_host::clock::processor_ns;
+
 use crate::exit::{Done, Failure};
 use crate::flags::Places;
 use crate::stop;
@@ -69,7 +71,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "FOLDER",
-        default_value = tinygram_remedy::journal::FOLDER,
+        default_value_os_t = tinygram_remedy::journal::folder(),
         hide = true
     )]
     journal: PathBuf,
@@ -91,6 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     stop::listen()?;
     let mut hand = done::open_hand(&plan)?;
     loop {
+        let before = used();
         plan.partners.clear();
         plan.partners = done::partners(&plan, &mut hand)?;
         let cured = done::cure(&plan, &mut hand)?;
@@ -98,6 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         let Some(length) = plan.watch else {
             return Ok(cured.outcome());
         };
+        let length = rest(length, used().saturating_sub(before));
         done::watch_over(&plan, &cured, &mut hand, length)?;
         if stop::is_asked() {
             return Ok(cured.outcome());
@@ -105,6 +109,24 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         plan.seed = plan.seed.wrapping_add(1);
     }
 }
+
+/// Returns how much processor time this process has used.
+fn used() -> Duration {
+    Duration::from_nanos(processor_ns(std::process::id()).unwrap_or(0))
+}
+
+/// Returns how long to go on before everything is tried anew: where that took much processor time, longer than `length`, if that
+/// is long anyhow. Whoever asks for a shorter one has it.
+fn rest(length: Duration, used: Duration) -> Duration {
+    match length >= LONG {
+        true => length.max(used * LEAST_REST),
+        false => length,
+    }
+}
+
+const LONG: Duration = Duration::from_hours(1);
+/// To look and to try takes half a hundredth of a processor at most.
+const LEAST_REST: u32 = 200;
 
 const EXAMPLES: &str = "Examples:
   tinygram cure --dry-run mosquitto
@@ -114,3 +136,16 @@ const EXAMPLES: &str = "Examples:
   tinygram set --undo                      puts back what was kept
 
 The exit code is 0 if nothing stalls or a remedy was kept, 1 if no remedy was kept, 3 if too little was seen.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_took_much_is_done_more_seldom() {
+        let seconds = Duration::from_secs;
+        assert_eq!(rest(seconds(3600), seconds(5)), seconds(3600));
+        assert_eq!(rest(seconds(3600), seconds(60)), seconds(12_000));
+        assert_eq!(rest(seconds(60), seconds(60)), seconds(60));
+    }
+}

@@ -62,7 +62,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "FOLDER",
-        default_value = tinygram_remedy::journal::FOLDER,
+        default_value_os_t = tinygram_remedy::journal::folder(),
         hide = true
     )]
     journal: PathBuf,

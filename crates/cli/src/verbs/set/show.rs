@@ -55,7 +55,7 @@ pub(super) fn would(
     let mut text = headline(found);
     for setting in &plan.settings {
         let has = |owned: &&tinygram_host::scope::Owned| {
-            owned.socket.values[&setting.option] == setting.value
+            owned.socket.values[setting.option] == setting.value
         };
         let already = found.sockets.iter().filter(has).count();
         let _ = writeln!(
