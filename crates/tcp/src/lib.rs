@@ -3,7 +3,7 @@
 //!
 //! As with the engine there are three families of calls: a packet arrives ([`Core::on_packet`], and
 //! [`Core::on_batch_end`] once no more are at hand), time passes ([`Core::on_time`]), or the
-//! application calls (`calls.rs`). After any of them, [`Core::fill`] returns the packets to send,
+//! application calls (`opening.rs`, `calls.rs`). After any of them, [`Core::fill`] returns the packets to send,
 //! and [`Core::take_wakers`] the tasks to wake.
 //!
 //! # Keys
@@ -23,16 +23,19 @@ mod calls;
 mod chronicle;
 mod closing;
 mod cookies;
+mod counters;
 mod icmp;
 mod icmp_error;
 mod info;
 mod link;
 mod listener;
 mod memory;
+mod opening;
 mod options;
 mod readiness;
 mod ring;
 mod secrets;
+mod settings;
 mod socket;
 mod timers;
 mod transmit;
@@ -58,6 +61,7 @@ use timers::Timers;
 use transmit::Queue;
 
 pub use addresses::{Unfit, check_address};
+pub use counters::Counters;
 pub use info::Info;
 pub use link::{Abilities, Offload};
 pub use memory::USUAL_MEMORY;
@@ -101,50 +105,6 @@ pub struct Core {
 struct Pair {
     local: Endpoint,
     remote: Endpoint,
-}
-
-/// What a stack has counted since it began. An answer (RST, cookie, echo reply, ICMP error) for which
-/// the queue had no room was not sent and does not count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Packets that arrived.
-    pub packets_in: u64,
-    /// Packets that were malformed, damaged or of another protocol.
-    pub refused: u64,
-    /// Packets for addresses that are not the stack's.
-    pub strange: u64,
-    /// Packets whose source cannot be another host's: see [`Unfit`]. They are dropped. (RFC 1812,
-    /// section 5.3.7, calls such addresses martian.)
-    pub martians: u64,
-    /// Fragments of IP packets.
-    pub fragments: u64,
-    /// Packets that were put together from fragments.
-    pub reassembled: u64,
-    /// RSTs that answered segments for which there is no connection.
-    pub resets: u64,
-    /// SYNs that were dropped because the application accepts too slowly.
-    pub no_room: u64,
-    /// Half-open connections that were dropped in favour of newer ones.
-    pub evicted: u64,
-    /// SYNs that were answered with a cookie.
-    pub cookies_sent: u64,
-    /// Connections that a returned cookie opened.
-    pub cookies_accepted: u64,
-    /// ACKs without a connection whose number is no cookie, or too old, while cookies are in use.
-    pub cookies_refused: u64,
-    /// Octets beyond holes that were given up because memory was scarce: see
-    /// [`Core::set_memory`].
-    pub pruned: u64,
-    /// Segments whose data was not stored because memory was scarce.
-    pub not_stored: u64,
-    /// Echo requests that were answered.
-    pub echoes: u64,
-    /// Senders that were told that the rest of a packet did not come in time.
-    pub time_exceeded: u64,
-    /// ICMP errors that were heeded.
-    pub icmp_errors: u64,
-    /// ICMP errors that quote no packet of this stack that may be on its way.
-    pub icmp_refused: u64,
 }
 
 /// The most sockets without an owner: connections in TIME-WAIT, or closed by their applications and

@@ -3,7 +3,6 @@
 use std::io;
 use std::net::IpAddr;
 
-use tinygram_engine::sender::congestion::Congestion;
 use tinygram_engine::{Span, State};
 
 use super::socket::Socket;
@@ -49,18 +48,6 @@ impl Core {
         }
     }
 
-    /// Sets the least octets for which a connection counts as readable and its reader is woken
-    /// (SO_RCVLOWAT; at least 1). At most half of the receive buffer is waited for, and no longer
-    /// than the peer may send, nor beyond the mark of urgent data, where a read stops. The end of
-    /// the stream and errors are reported at once. A lower mark wakes the reader if enough is there.
-    pub fn set_receive_low_water(&mut self, key: usize, octets: u64) {
-        let socket = &mut self.sockets[key];
-        socket.receive_low = octets.max(1);
-        if socket.has_enough_for_the_reader() {
-            socket.wake_reader(&mut self.wakers);
-        }
-    }
-
     /// Returns whether a connection waits to be accepted.
     #[must_use]
     pub fn has_ready(&self, listener: usize) -> bool {
@@ -70,49 +57,6 @@ impl Core {
     /// Returns the options for connections that arrive from now on.
     pub fn listener_options(&mut self, listener: usize) -> &mut SocketOptions {
         &mut self.listeners[listener].options
-    }
-
-    /// Sets the class of service of the connection's packets (IP_TOS, IPV6_TCLASS): only DSCP,
-    /// because ECN belongs to the connection.
-    pub fn set_class(&mut self, key: usize, class: u8) {
-        self.sockets[key].path.set_class(class);
-    }
-
-    /// Returns the class of service, whose ECN bits are zero.
-    #[must_use]
-    pub fn class(&self, key: usize) -> u8 {
-        self.sockets[key].path.class()
-    }
-
-    /// Sets the time to live or hop limit of the connection's packets (IP_TTL, IPV6_UNICAST_HOPS): 1
-    /// to 255. 0 counts as 1.
-    pub fn set_ttl(&mut self, key: usize, ttl: u8) {
-        self.sockets[key].path.set_ttl(ttl);
-    }
-
-    /// Returns the time to live or hop limit of the connection's packets.
-    #[must_use]
-    pub fn ttl(&self, key: usize) -> u8 {
-        self.sockets[key].path.ttl()
-    }
-
-    /// Sets SO_SNDBUF, the size of the send buffer in octets.
-    pub fn set_send_buffer(&mut self, key: usize, octets: u64) {
-        self.sockets[key].connection.set_send_buffer(octets.max(1));
-    }
-
-    /// Sets TCP_NOTSENT_LOWAT: while this many octets were written and have not left, the socket
-    /// accepts no more. It is writable again when only half as many have not left.
-    pub fn set_notsent_low_water(&mut self, key: usize, octets: Option<u64>) {
-        self.sockets[key].connection.set_notsent_low_water(octets);
-    }
-
-    /// Sets SO_RCVBUF, the size of the receive buffer in octets. What was announced is still
-    /// accepted.
-    pub fn set_receive_buffer(&mut self, key: usize, octets: u64) {
-        self.sockets[key]
-            .connection
-            .set_receive_buffer(octets.max(1));
     }
 
     /// Returns and clears the error that the next call would have reported (SO_ERROR).
@@ -144,11 +88,6 @@ impl Core {
     #[must_use]
     pub fn is_flushed(&self, key: usize) -> bool {
         self.sockets[key].is_flushed()
-    }
-
-    /// Sets the congestion control; the window stays as it is.
-    pub fn set_congestion(&mut self, key: usize, congestion: Congestion) {
-        self.sockets[key].connection.set_congestion(congestion);
     }
 
     /// Adds an address to the stack.
