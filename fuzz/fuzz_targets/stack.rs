@@ -16,7 +16,7 @@ use tinygram_engine::profile::Profile;
 use tinygram_engine::{Duration, Flags, Instant, Timestamps};
 use tinygram_tcp::Abilities;
 use tinygram_tcp::{SocketOptions, StackRules};
-use tinygram_tcp::{Batch, Core};
+use tinygram_tcp::{Batch, ConnectionKey, Core, ListenerKey};
 use tinygram_wire::checksum::Sum;
 use tinygram_wire::encode::{Checksum, Path};
 use tinygram_wire::options::{Options, SackBlocks};
@@ -119,9 +119,9 @@ struct Peer {
 struct World {
     core: Core,
     now: Instant,
-    listener: usize,
+    listener: ListenerKey,
     peers: [Peer; 4],
-    streams: Vec<usize>,
+    streams: Vec<ConnectionKey>,
     batch: Batch,
     options: SocketOptions,
 }
@@ -365,7 +365,7 @@ impl World {
     }
 
     /// An option of a socket.
-    fn tell(&mut self, key: usize, what: u8, number: u16) {
+    fn tell(&mut self, key: ConnectionKey, what: u8, number: u16) {
         let (now, on) = (self.now, number % 2 == 1);
         let octets = u64::from(number).clamp(1, BUFFER);
         match what % 8 {

@@ -17,7 +17,7 @@ use tinygram_sim::program::{Call, Outcome, Program};
 use tinygram_sim::{Opening, World, WorldConfig};
 use tinygram_tcp::Abilities;
 use tinygram_tcp::SocketOptions;
-use tinygram_tcp::{Batch, Core};
+use tinygram_tcp::{Batch, ConnectionKey, Core, ListenerKey};
 use tinygram_wire::packet::{self, Verify};
 use tinygram_wire::sequence::Sequence;
 
@@ -158,8 +158,8 @@ fn through_the_simulator(profile: &Profile, policy: &SendPolicy) -> Vec<Sent> {
 struct Host {
     core: Core,
     script: VecDeque<Call>,
-    key: Option<usize>,
-    listener: usize,
+    key: Option<ConnectionKey>,
+    listener: ListenerKey,
     /// Octets that the current call has still to read or write.
     left: u64,
     begun: bool,

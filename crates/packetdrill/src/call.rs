@@ -9,6 +9,7 @@ use libc::{
     ENOTCONN, EPIPE, EPROTO, ETIMEDOUT,
 };
 use tinygram_engine::Instant;
+use tinygram_tcp::ConnectionKey;
 
 /// What a call sends.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ pub(crate) enum Call {
     },
     /// A close that waits until what was written is acknowledged (SO_LINGER).
     Linger {
-        key: usize,
+        key: ConnectionKey,
     },
     Poll {
         asked: Vec<(c_int, i16)>,

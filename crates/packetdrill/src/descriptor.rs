@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use libc::IPPROTO_TCP;
 use tinygram_engine::Duration;
-use tinygram_tcp::SocketOptions;
+use tinygram_tcp::{ConnectionKey, ListenerKey, SocketOptions};
 
 use crate::settings::Settings;
 
@@ -28,9 +28,9 @@ pub(crate) enum Kind {
         options: Box<SocketOptions>,
         bound: Option<SocketAddr>,
     },
-    Listener(usize),
+    Listener(ListenerKey),
     Stream {
-        key: usize,
+        key: ConnectionKey,
         /// Whether connect(2) has begun and not reported its outcome yet.
         connecting: bool,
     },

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use libc::{EAGAIN, EALREADY, EBADF, EINVAL, EISCONN, ENOTCONN};
 use tinygram_engine::{Duration, State};
-use tinygram_tcp::SocketOptions;
+use tinygram_tcp::{ConnectionKey, SocketOptions};
 
 use crate::call::{Call, Errno, Outcome, errno};
 use crate::descriptor::{Chosen, Descriptor, Kind};
@@ -49,7 +49,7 @@ impl World {
     }
 
     /// Returns the connection behind a descriptor.
-    pub(crate) fn stream(&mut self, fd: c_int) -> Result<usize, Errno> {
+    pub(crate) fn stream(&mut self, fd: c_int) -> Result<ConnectionKey, Errno> {
         match self.descriptor(fd)?.kind {
             Kind::Stream { key, .. } => Ok(key),
             _ => Err(Errno(ENOTCONN)),

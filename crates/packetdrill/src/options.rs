@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use libc::{EINVAL, ENOPROTOOPT, IPPROTO_IP, IPPROTO_IPV6, IPPROTO_TCP, SOL_SOCKET};
 use tinygram_engine::extensions::{Keepalive, SynRetries};
 use tinygram_engine::{Duration, State};
-use tinygram_tcp::SocketOptions;
+use tinygram_tcp::{ConnectionKey, SocketOptions};
 
 use crate::call::{Errno, errno};
 use crate::descriptor::{Kind, TCP_INQ};
@@ -203,7 +203,7 @@ impl World {
     fn apply(
         &mut self,
         fd: c_int,
-        key: usize,
+        key: ConnectionKey,
         level: c_int,
         name: c_int,
         value: c_int,

@@ -10,12 +10,12 @@ use std::task::{Context, Poll};
 use crate::shared::Shared;
 use crate::stack::Stack;
 use crate::stream::{TcpStream, valid_dscp, valid_ttl};
-use tinygram_tcp::SocketOptions;
+use tinygram_tcp::{ListenerKey, SocketOptions};
 
 /// A listening socket. Dropping it resets the connections that nobody has accepted.
 pub struct TcpListener {
     shared: Arc<Shared>,
-    key: usize,
+    key: ListenerKey,
     local: SocketAddr,
     /// The number of the next task that waits.
     next_acceptor: AtomicU64,

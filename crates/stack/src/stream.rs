@@ -15,8 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::shared::Shared;
 use crate::stack::Stack;
-use tinygram_tcp::SocketOptions;
-use tinygram_tcp::{Core, Info};
+use tinygram_tcp::{ConnectionKey, Core, Info, SocketOptions};
 
 /// A TCP connection.
 ///
@@ -36,7 +35,7 @@ pub struct TcpStream {
 /// The application's ownership of a socket.
 struct Handle {
     shared: Arc<Shared>,
-    key: usize,
+    key: ConnectionKey,
 }
 
 impl Drop for Handle {
@@ -77,7 +76,7 @@ impl TcpStream {
         Ok(stream)
     }
 
-    pub(crate) fn new(shared: Arc<Shared>, key: usize) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, key: ConnectionKey) -> Self {
         Self {
             handle: Arc::new(Handle { shared, key }),
         }
@@ -295,7 +294,10 @@ impl TcpStream {
     }
 
     #[inline]
-    fn call<T>(&self, call: impl FnOnce(&mut Core, tinygram_engine::Instant, usize) -> T) -> T {
+    fn call<T>(
+        &self,
+        call: impl FnOnce(&mut Core, tinygram_engine::Instant, ConnectionKey) -> T,
+    ) -> T {
         let key = self.handle.key;
         self.handle.shared.call(|core, now| call(core, now, key))
     }

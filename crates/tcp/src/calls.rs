@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use tinygram_engine::sender::send_policy::{BlockedOn, Why};
 use tinygram_engine::{Instant, Span, State};
 
+use super::keys::ConnectionKey;
 use super::ring::Pieces;
 use super::socket::{Fate, Socket, remember};
 use super::{Core, MOST_UNOWNED};
@@ -23,14 +24,15 @@ impl Core {
     pub fn poll_read(
         &mut self,
         now: Instant,
-        key: usize,
+        key: ConnectionKey,
         most: usize,
         context: &Context<'_>,
         take: impl FnMut(&[u8]),
     ) -> Poll<io::Result<usize>> {
+        let key = self.place(key);
         let socket = &self.sockets[key];
         let waits = socket.receive_low > 1 && !socket.may_read_now(most as u64);
-        if !waits && let Some(done) = self.read_now(now, key, most, take) {
+        if !waits && let Some(done) = self.read_in(now, key, most, take) {
             return Poll::Ready(done);
         }
         let socket = &mut self.sockets[key];
@@ -48,6 +50,19 @@ impl Core {
     /// As [`Core::poll_read`].
     #[inline]
     pub fn read_now(
+        &mut self,
+        now: Instant,
+        key: ConnectionKey,
+        most: usize,
+        take: impl FnMut(&[u8]),
+    ) -> Option<io::Result<usize>> {
+        let key = self.place(key);
+        self.read_in(now, key, most, take)
+    }
+
+    /// Reads as [`Core::read_now`] does from the connection in this place.
+    #[inline]
+    fn read_in(
         &mut self,
         now: Instant,
         key: usize,
@@ -94,11 +109,12 @@ impl Core {
     pub fn poll_write(
         &mut self,
         now: Instant,
-        key: usize,
+        key: ConnectionKey,
         pieces: &[io::IoSlice<'_>],
         more: bool,
         context: &Context<'_>,
     ) -> Poll<io::Result<usize>> {
+        let key = self.place(key);
         let more = more || self.sockets[key].more;
         let wrote = self.poll_append(now, key, pieces, more, context);
         if let Poll::Ready(Ok(1..)) = wrote {
@@ -160,12 +176,13 @@ impl Core {
     pub fn poll_write_whole(
         &mut self,
         now: Instant,
-        key: usize,
+        key: ConnectionKey,
         octets: &[u8],
         done: &mut usize,
         more: bool,
         context: &Context<'_>,
     ) -> Poll<io::Result<()>> {
+        let key = self.place(key);
         let socket = &mut self.sockets[key];
         if *done == octets.len() {
             return Poll::Ready(Ok(()));
@@ -205,7 +222,8 @@ impl Core {
     }
 
     /// Abandons the rest of a [whole write](Core::poll_write_whole).
-    pub fn abandon_write(&mut self, now: Instant, key: usize) {
+    pub fn abandon_write(&mut self, now: Instant, key: ConnectionKey) {
+        let key = self.place(key);
         let socket = &mut self.sockets[key];
         socket.connection.write_abandon(now, &mut self.outbox);
         self.settle(key);
@@ -234,21 +252,34 @@ impl Core {
     }
 
     /// Sends what the policy holds only because it waits for the writer.
-    pub fn flush(&mut self, now: Instant, key: usize) {
+    pub fn flush(&mut self, now: Instant, key: ConnectionKey) {
+        let key = self.place(key);
         if self.sockets[key].wrote {
             self.blocks(now, key, BlockedOn::Elsewhere);
         }
     }
 
     /// Closes this side: nothing more will be written.
-    pub fn shutdown(&mut self, now: Instant, key: usize) {
+    pub fn shutdown(&mut self, now: Instant, key: ConnectionKey) {
+        let key = self.place(key);
+        self.shut_down_in(now, key);
+    }
+
+    /// Closes this side of the connection in this place.
+    pub(super) fn shut_down_in(&mut self, now: Instant, key: usize) {
         let socket = &mut self.sockets[key];
         socket.connection.close(now, &mut self.outbox);
         self.settle(key);
     }
 
     /// Resets the connection.
-    pub fn abort(&mut self, key: usize) {
+    pub fn abort(&mut self, key: ConnectionKey) {
+        let key = self.place(key);
+        self.abort_in(key);
+    }
+
+    /// Resets the connection in this place, whoever owns it.
+    pub(super) fn abort_in(&mut self, key: usize) {
         self.sockets[key].ends(Fate::Aborted);
         self.reset_connection(key);
         let socket = &mut self.sockets[key];
@@ -258,7 +289,8 @@ impl Core {
 
     /// Takes back the socket because the application drops its stream. The connection is closed; or
     /// reset if data came that was not read, or if data comes later (RFC 2525, section 2.17).
-    pub fn release(&mut self, now: Instant, key: usize) {
+    pub fn release(&mut self, now: Instant, key: ConnectionKey) {
+        let key = self.place(key);
         let crowded = self.unowned >= MOST_UNOWNED;
         self.disown(key);
         let socket = &mut self.sockets[key];
@@ -275,7 +307,8 @@ impl Core {
 
     /// Returns this end's address and port, and the peer's.
     #[must_use]
-    pub fn ends(&self, key: usize) -> (SocketAddr, SocketAddr) {
+    pub fn ends(&self, key: ConnectionKey) -> (SocketAddr, SocketAddr) {
+        let key = self.place(key);
         let path = &self.sockets[key].path;
         (path.source(), path.destination())
     }

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use tinygram_engine::{Duration, Instant, State};
 
 use super::Core;
+use super::keys::ConnectionKey;
 use super::socket::{Owner, Socket, remember};
 
 impl Core {
@@ -13,7 +14,8 @@ impl Core {
     /// `None` closes it in the background, a time makes [`Core::poll_close`] wait until the peer
     /// has acknowledged everything, and zero resets the connection. Any other value than zero ends
     /// what [`Core::set_abort_on_drop`] set.
-    pub fn set_linger(&mut self, key: usize, linger: Option<Duration>) {
+    pub fn set_linger(&mut self, key: ConnectionKey, linger: Option<Duration>) {
+        let key = self.place(key);
         let socket = &mut self.sockets[key];
         socket.abort_on_drop = linger == Some(Duration::ZERO);
         socket.linger = linger.filter(|time| *time > Duration::ZERO);
@@ -24,7 +26,13 @@ impl Core {
     /// passed, or the connection ended, before that, and if data came that was not read, because
     /// that resets the connection. Without a time it does not wait. [`Core::release`] follows; the
     /// stack then continues to send what is left.
-    pub fn poll_close(&mut self, now: Instant, key: usize, context: &Context<'_>) -> Poll<bool> {
+    pub fn poll_close(
+        &mut self,
+        now: Instant,
+        key: ConnectionKey,
+        context: &Context<'_>,
+    ) -> Poll<bool> {
+        let key = self.place(key);
         let socket = &mut self.sockets[key];
         // Data that nobody will read resets the connection (RFC 2525, section 2.17).
         let resets = socket.abort_on_drop || socket.connection.receiver().readable() > 0;
@@ -39,7 +47,7 @@ impl Core {
                 _ => false,
             };
             if !finishing {
-                self.shutdown(now, key);
+                self.shut_down_in(now, key);
             } else if begins {
                 self.settle(key);
             }

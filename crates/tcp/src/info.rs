@@ -6,6 +6,7 @@ use tinygram_engine::{Duration, Instant, State};
 
 use super::Core;
 use super::chronicle::Holder;
+use super::keys::ConnectionKey;
 use super::socket::Socket;
 
 /// The state of a connection.
@@ -110,7 +111,8 @@ impl Socket {
 impl Core {
     /// Returns the present state of the connection.
     #[must_use]
-    pub fn info(&self, now: Instant, key: usize) -> Info {
+    pub fn info(&self, now: Instant, key: ConnectionKey) -> Info {
+        let key = self.place(key);
         let socket = &self.sockets[key];
         let (sender, receiver) = (socket.connection.sender(), socket.connection.receiver());
         let (vars, rtt) = (sender.vars(), sender.rtt());
@@ -155,7 +157,8 @@ impl Core {
 
     /// Returns only the state.
     #[must_use]
-    pub fn state(&self, key: usize) -> State {
+    pub fn state(&self, key: ConnectionKey) -> State {
+        let key = self.place(key);
         self.sockets[key].connection.state()
     }
 }

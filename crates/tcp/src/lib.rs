@@ -8,14 +8,13 @@
 //!
 //! # Keys
 //!
-//! A key names a connection or a listener. The caller owns a connection's key from the call that
+//! A [`ConnectionKey`] names a connection, a [`ListenerKey`] a listener. The caller owns a connection's key from the call that
 //! returns it ([`Core::connect`], [`Core::poll_accept`]) until [`Core::release`], and a listener's
-//! from [`Core::listen`] until [`Core::stop_listening`].
+//! from [`Core::listen`] until [`Core::stop_listening`]. No key is given twice.
 //!
 //! # Panics
 //!
-//! A call with a key that the caller does not own is a bug in the caller: it panics, or affects the
-//! connection that has the key now.
+//! A call with a key that the caller does not own is a bug in the caller, and panics.
 
 mod addresses;
 mod arrival;
@@ -27,6 +26,7 @@ mod counters;
 mod icmp;
 mod icmp_error;
 mod info;
+mod keys;
 mod link;
 mod listener;
 mod memory;
@@ -53,6 +53,7 @@ use tinygram_wire::reassembly::Reassembler;
 use tinygram_wire::sequence::Sequence;
 
 use arrival::Gathered;
+use keys::Generations;
 use listener::Listener;
 use memory::Memory;
 use secrets::Secrets;
@@ -63,6 +64,7 @@ use transmit::Queue;
 pub use addresses::{Unfit, check_address};
 pub use counters::Counters;
 pub use info::Info;
+pub use keys::{ConnectionKey, ListenerKey};
 pub use link::{Abilities, Offload};
 pub use memory::USUAL_MEMORY;
 pub use options::{Route, SocketOptions, StackRules};
@@ -80,6 +82,7 @@ pub struct Core {
     memory: Memory,
     pairs: HashMap<Pair, usize, foldhash::fast::RandomState>,
     listeners: Slab<Listener>,
+    generations: Generations,
     timers: Timers,
     secrets: Secrets,
     /// The engine's results in the present call; empty between calls.
@@ -138,6 +141,7 @@ impl Core {
             memory: Memory::default(),
             pairs: HashMap::default(),
             listeners: Slab::new(),
+            generations: Generations::default(),
             timers: Timers::default(),
             secrets,
             outbox: Outbox::new(),
@@ -315,6 +319,7 @@ impl Core {
             Sequence::new(numbers.initial_sequence),
             owner,
         );
+        socket.generation = self.generations.next();
         socket.urgent_inline = !options.rules().urgent_out_of_line;
         if self.is_memory_scarce() {
             socket.limit();

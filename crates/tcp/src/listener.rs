@@ -12,6 +12,8 @@ use super::SocketOptions;
 #[derive(Debug)]
 pub(super) struct Listener {
     pub(super) local: Endpoint,
+    /// Which of those that had its place it is.
+    pub(super) generation: u64,
     pub(super) options: SocketOptions,
     /// The most half-open connections, and the most unaccepted ones.
     backlog: usize,
@@ -40,9 +42,15 @@ pub(super) enum Admission {
 }
 
 impl Listener {
-    pub(super) fn new(local: Endpoint, backlog: usize, options: SocketOptions) -> Self {
+    pub(super) fn new(
+        local: Endpoint,
+        generation: u64,
+        backlog: usize,
+        options: SocketOptions,
+    ) -> Self {
         Self {
             local,
+            generation,
             options,
             backlog: backlog.max(1),
             half_open: BTreeSet::new(),

@@ -8,12 +8,13 @@ use tinygram_engine::{Instant, State};
 use tinygram_wire::endpoint::Endpoint;
 
 use super::addresses::{Unfit, check_peer};
+use super::keys::{ConnectionKey, ListenerKey};
 use super::listener::Listener;
 use super::socket::{Fate, Owner, remember};
 use super::{Core, Pair, SocketOptions};
 
 impl Core {
-    /// Sends a SYN. The socket's key is the application's until [`Core::release`].
+    /// Sends a SYN. The key is the application's until [`Core::release`].
     ///
     /// # Errors
     ///
@@ -27,7 +28,7 @@ impl Core {
         local: Option<SocketAddr>,
         remote: SocketAddr,
         options: &SocketOptions,
-    ) -> io::Result<usize> {
+    ) -> io::Result<ConnectionKey> {
         check_peer(remote.ip(), &self.addresses)?;
         if remote.port() == 0 {
             return Err(Unfit::Port.into());
@@ -45,7 +46,7 @@ impl Core {
             .map_err(io::Error::other)?;
         self.sockets[key].connection.connect(now, &mut self.outbox);
         self.settle(key);
-        Ok(key)
+        Ok(self.key_of(key))
     }
 
     fn address_towards(&self, remote: SocketAddr) -> io::Result<std::net::IpAddr> {
@@ -87,7 +88,7 @@ impl Core {
         local: SocketAddr,
         backlog: usize,
         options: &SocketOptions,
-    ) -> io::Result<(usize, SocketAddr)> {
+    ) -> io::Result<(ListenerKey, SocketAddr)> {
         let any = local.ip().is_unspecified();
         if !any && !self.addresses.contains(&local.ip()) {
             return Err(io::ErrorKind::AddrNotAvailable.into());
@@ -105,8 +106,10 @@ impl Core {
         };
         let port = port.ok_or(io::ErrorKind::AddrInUse)?;
         let local = SocketAddr::new(local.ip(), port);
-        let listener = Listener::new(local.into(), backlog, options.clone());
-        Ok((self.listeners.insert(listener), local))
+        let generation = self.generations.next();
+        let listener = Listener::new(local.into(), generation, backlog, options.clone());
+        let place = self.listeners.insert(listener);
+        Ok((self.listener_key_of(place), local))
     }
 
     /// Polls for a complete connection. Any number of tasks may wait, each with a number of its
@@ -117,15 +120,16 @@ impl Core {
     /// [`io::ErrorKind::ConnectionAborted`] once the device is gone.
     pub fn poll_accept(
         &mut self,
-        listener: usize,
+        listener: ListenerKey,
         acceptor: u64,
         context: &Context<'_>,
-    ) -> Poll<io::Result<usize>> {
+    ) -> Poll<io::Result<ConnectionKey>> {
+        let listener = self.listener_place(listener);
         let listener = &mut self.listeners[listener];
         match listener.pop_ready() {
             Some(key) => {
                 self.sockets[key].owner = Owner::Application;
-                Poll::Ready(Ok(key))
+                Poll::Ready(Ok(self.key_of(key)))
             }
             None if self.device_gone => Poll::Ready(Err(Fate::Aborted.into())),
             None => {
@@ -136,12 +140,14 @@ impl Core {
     }
 
     /// Forgets the task with this number, which no longer waits.
-    pub fn stop_accepting(&mut self, listener: usize, acceptor: u64) {
+    pub fn stop_accepting(&mut self, listener: ListenerKey, acceptor: u64) {
+        let listener = self.listener_place(listener);
         self.listeners[listener].forget(acceptor);
     }
 
     /// Stops accepting connections. Connections that were not accepted are reset.
-    pub fn stop_listening(&mut self, listener: usize) {
+    pub fn stop_listening(&mut self, listener: ListenerKey) {
+        let listener = self.listener_place(listener);
         for key in self.listeners[listener].owned() {
             self.disown(key);
             self.reset_connection(key);
@@ -154,7 +160,12 @@ impl Core {
     /// # Errors
     ///
     /// If the handshake failed.
-    pub fn poll_connected(&mut self, key: usize, context: &Context<'_>) -> Poll<io::Result<()>> {
+    pub fn poll_connected(
+        &mut self,
+        key: ConnectionKey,
+        context: &Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        let key = self.place(key);
         let socket = &mut self.sockets[key];
         if let Some(fate) = socket.fate {
             socket.error = None;

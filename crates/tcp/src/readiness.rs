@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use tinygram_engine::{Span, State};
 
+use super::keys::{ConnectionKey, ListenerKey};
 use super::socket::Socket;
 use super::{Core, SocketOptions};
 
@@ -28,7 +29,8 @@ pub struct Readiness {
 impl Core {
     /// Returns what can be done with a connection without waiting.
     #[must_use]
-    pub fn readiness(&self, key: usize) -> Readiness {
+    pub fn readiness(&self, key: ConnectionKey) -> Readiness {
+        let key = self.place(key);
         let socket = &self.sockets[key];
         let connection = &socket.connection;
         let state = connection.state();
@@ -50,23 +52,27 @@ impl Core {
 
     /// Returns whether a connection waits to be accepted.
     #[must_use]
-    pub fn has_ready(&self, listener: usize) -> bool {
+    pub fn has_ready(&self, listener: ListenerKey) -> bool {
+        let listener = self.listener_place(listener);
         self.listeners[listener].has_ready()
     }
 
     /// Returns the options for connections that arrive from now on.
-    pub fn listener_options(&mut self, listener: usize) -> &mut SocketOptions {
+    pub fn listener_options(&mut self, listener: ListenerKey) -> &mut SocketOptions {
+        let listener = self.listener_place(listener);
         &mut self.listeners[listener].options
     }
 
     /// Returns and clears the error that the next call would have reported (SO_ERROR).
-    pub fn take_error(&mut self, key: usize) -> Option<io::Error> {
+    pub fn take_error(&mut self, key: ConnectionKey) -> Option<io::Error> {
+        let key = self.place(key);
         self.sockets[key].error.take().map(Into::into)
     }
 
     /// Returns what a read of at most `most` octets would return, in pieces, without removing it
     /// (MSG_PEEK).
-    pub fn peek(&self, key: usize, most: usize) -> impl Iterator<Item = &[u8]> {
+    pub fn peek(&self, key: ConnectionKey, most: usize) -> impl Iterator<Item = &[u8]> {
+        let key = self.place(key);
         let socket = &self.sockets[key];
         let octets = socket.readable().min(most as u64);
         let start = socket.reads_from();
@@ -76,7 +82,8 @@ impl Core {
     /// Closes the reading side (SHUT_RD): reads return what is there and then the end. What comes
     /// later is acknowledged, as on Linux, and can still be read. Once the other side is closed as
     /// well ([`Core::shutdown`]), what comes resets the connection (RFC 9293, section 3.6.1).
-    pub fn shutdown_read(&mut self, key: usize) {
+    pub fn shutdown_read(&mut self, key: ConnectionKey) {
+        let key = self.place(key);
         let socket = &mut self.sockets[key];
         socket.connection.read_no_more();
         socket.reading_closed = true;
@@ -86,7 +93,8 @@ impl Core {
     /// Returns whether everything that was written is acknowledged, including the FIN if this side
     /// has closed.
     #[must_use]
-    pub fn is_flushed(&self, key: usize) -> bool {
+    pub fn is_flushed(&self, key: ConnectionKey) -> bool {
+        let key = self.place(key);
         self.sockets[key].is_flushed()
     }
 
@@ -113,7 +121,7 @@ impl Core {
             .map(|(key, _)| key)
             .collect();
         for key in keys {
-            self.abort(key);
+            self.abort_in(key);
         }
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Urgent {
 #[derive(Debug)]
 pub(crate) struct Socket {
     pub(super) connection: Connection,
+    /// Which of those that had its place it is.
+    pub(super) generation: u64,
     /// The path from this end to the peer.
     pub(super) path: Path,
     /// The time to live of the peer's last segment before the handshake was complete; 0 before the
@@ -130,6 +132,7 @@ impl Socket {
     pub(super) fn new(connection: Connection, path: Path, ours: Sequence, owner: Owner) -> Self {
         Self {
             connection,
+            generation: 0,
             path,
             peer_ttl: 0,
             ours,

@@ -10,12 +10,14 @@ use tinygram_engine::sender::send_policy::BlockedOn;
 use tinygram_engine::{Flags, Instant, Offset, Segment, Span, State};
 
 use super::Core;
+use super::keys::ConnectionKey;
 use super::socket::{Socket, Urgent, remember};
 
 impl Core {
     /// Sets whether the urgent octet stays in the stream (SO_OOBINLINE). The profile decides what
     /// holds at first.
-    pub fn set_urgent_inline(&mut self, key: usize, inline: bool) {
+    pub fn set_urgent_inline(&mut self, key: ConnectionKey, inline: bool) {
+        let key = self.place(key);
         self.sockets[key].urgent_inline = inline;
     }
 
@@ -29,7 +31,8 @@ impl Core {
     /// if it is read in line. [`io::ErrorKind::UnexpectedEof`] if it has not arrived and will not,
     /// because the stream has ended, the connection has, or this side no longer reads (Linux
     /// returns 0).
-    pub fn read_urgent(&mut self, key: usize, keep: bool) -> io::Result<Option<u8>> {
+    pub fn read_urgent(&mut self, key: ConnectionKey, keep: bool) -> io::Result<Option<u8>> {
+        let key = self.place(key);
         let socket = &mut self.sockets[key];
         let Some(urgent) = socket.urgent.filter(|urgent| !urgent.taken) else {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -62,11 +65,13 @@ impl Core {
     pub fn poll_read_urgent(
         &mut self,
         now: Instant,
-        key: usize,
+        key: ConnectionKey,
         keep: bool,
         context: &Context<'_>,
     ) -> Poll<io::Result<u8>> {
-        match self.read_urgent(key, keep) {
+        let read = self.read_urgent(key, keep);
+        let key = self.place(key);
+        match read {
             Ok(Some(octet)) => return Poll::Ready(Ok(octet)),
             Err(error) if self.sockets[key].urgent_inline => return Poll::Ready(Err(error)),
             _ => {}
@@ -83,7 +88,8 @@ impl Core {
     /// Returns whether everything before the urgent octet was read, and nothing beyond it
     /// (SIOCATMARK, `sockatmark`).
     #[must_use]
-    pub fn is_at_mark(&self, key: usize) -> bool {
+    pub fn is_at_mark(&self, key: ConnectionKey) -> bool {
+        let key = self.place(key);
         let socket = &self.sockets[key];
         let read = socket.connection.receiver().read_up_to();
         socket.urgent.is_some_and(|urgent| urgent.at == read)
@@ -99,10 +105,11 @@ impl Core {
     pub fn poll_write_urgent(
         &mut self,
         now: Instant,
-        key: usize,
+        key: ConnectionKey,
         octets: &[u8],
         context: &Context<'_>,
     ) -> Poll<io::Result<usize>> {
+        let key = self.place(key);
         let wrote = self.poll_append(now, key, &[IoSlice::new(octets)], false, context);
         if let Poll::Ready(Ok(1..)) = wrote {
             let socket = &mut self.sockets[key];

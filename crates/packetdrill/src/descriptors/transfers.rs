@@ -8,6 +8,7 @@ use libc::{
     EAGAIN, EDESTADDRREQ, EFAULT, ENOTCONN, EOPNOTSUPP, EPIPE, MSG_MORE, MSG_PEEK, MSG_WAITALL,
 };
 use tinygram_engine::State;
+use tinygram_tcp::ConnectionKey;
 
 use super::{Done, nobody};
 use crate::call::{Errno, Message, Outcome, errno};
@@ -86,7 +87,7 @@ impl World {
         })
     }
 
-    pub(super) fn read_urgent(&mut self, key: usize, keep: bool) -> Result<Outcome, Errno> {
+    pub(super) fn read_urgent(&mut self, key: ConnectionKey, keep: bool) -> Result<Outcome, Errno> {
         match self.core.read_urgent(key, keep) {
             Ok(Some(octet)) => Ok(Outcome {
                 value: 1,
@@ -101,7 +102,7 @@ impl World {
 
     /// Returns what TCP_INQ reports: the octets that can be read, plus one at the end of the stream
     /// (tcp_inq_hint).
-    pub(super) fn inq(&self, key: usize) -> c_int {
+    pub(super) fn inq(&self, key: ConnectionKey) -> c_int {
         let readable = self.core.info(self.now, key).readable as c_int;
         let ended = self.core.readiness(key).peer_closed;
         if readable == 0 && ended { 1 } else { readable }

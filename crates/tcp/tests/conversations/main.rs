@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::task::{Context, Poll, Waker};
 
 use tinygram_engine::{Flags, Instant};
-use tinygram_tcp::{Abilities, Batch, Core, SocketOptions};
+use tinygram_tcp::{Abilities, Batch, ConnectionKey, Core, ListenerKey, SocketOptions};
 use tinygram_wire::checksum::Sum;
 use tinygram_wire::encode::{Checksum, Path};
 use tinygram_wire::options::Options;
@@ -25,7 +25,11 @@ const IRS: u32 = 5_000;
 struct World {
     core: Core,
     now: Instant,
-    key: usize,
+    /// The stack's end of the tested connection.
+    ours: SocketAddr,
+    /// The listener that accepts it, if one does.
+    listener: Option<ListenerKey>,
+    connection: Option<ConnectionKey>,
     iss: u32,
 }
 
@@ -76,7 +80,9 @@ impl World {
         let mut world = Self {
             core,
             now: Instant::from_nanos(1),
-            key: 0,
+            ours: OURS,
+            listener: Some(listener),
+            connection: None,
             iss: 0,
         };
         let answer = world.exchange(syn, &[]);
@@ -85,22 +91,32 @@ impl World {
         let Poll::Ready(Ok(key)) = world.core.poll_accept(listener, 1, &nobody()) else {
             panic!("a connection waits");
         };
-        world.key = key;
+        world.connection = Some(key);
         world
     }
 
-    /// A listener with these options, whose key is the world's until a connection is accepted.
+    /// A listener with these options.
     fn listening(options: &SocketOptions) -> Self {
         let mut core = core();
-        let (key, _) = core.listen(OURS, 5, options).unwrap();
-        let now = Instant::from_nanos(1);
-        let iss = 0;
+        let (listener, _) = core.listen(OURS, 5, options).unwrap();
         Self {
             core,
-            now,
-            key,
-            iss,
+            now: Instant::from_nanos(1),
+            ours: OURS,
+            listener: Some(listener),
+            connection: None,
+            iss: 0,
         }
+    }
+
+    /// The listener's key.
+    fn listener(&self) -> ListenerKey {
+        self.listener.expect("a listener of the world's")
+    }
+
+    /// The tested connection's key.
+    fn key(&self) -> ConnectionKey {
+        self.connection.expect("a connection")
     }
 
     /// Completes a handshake from another port of the peer's.
@@ -131,10 +147,13 @@ impl World {
         let key = core
             .connect(now, local, PEER, &SocketOptions::default())
             .unwrap();
+        let ours = core.ends(key).0;
         let mut world = Self {
             core,
             now,
-            key,
+            ours,
+            listener: Some(listener),
+            connection: Some(key),
             iss: 0,
         };
         world.iss = world.sent()[0].0.seq;
@@ -143,11 +162,7 @@ impl World {
 
     /// Sends the packet to the stack and returns its answers.
     fn exchange(&mut self, header: Header, payload: &[u8]) -> Vec<(Header, Vec<u8>)> {
-        let ours = match self.iss {
-            0 => OURS,
-            _ => self.core.ends(self.key).0,
-        };
-        let path = Path::new(PEER, ours).unwrap();
+        let path = Path::new(PEER, self.ours).unwrap();
         let mut packet = vec![0; path.headers_len(&header.options)];
         packet.extend_from_slice(payload);
         path.write_headers(&header, Checksum::Full, &mut packet);
@@ -203,7 +218,7 @@ impl World {
         let pieces = [IoSlice::new(octets)];
         let wrote = self
             .core
-            .poll_write(self.now, self.key, &pieces, false, &nobody());
+            .poll_write(self.now, self.key(), &pieces, false, &nobody());
         assert!(matches!(wrote, Poll::Ready(Ok(len)) if len == octets.len()));
         self.core.on_idle(self.now);
         self.sent()
@@ -211,8 +226,7 @@ impl World {
 
     /// An ICMP error of IPv4 that quotes a segment of ours with this number.
     fn icmp(&mut self, kind: u8, code: u8, mtu: u16, seq: u32) -> Vec<(Header, Vec<u8>)> {
-        let (ours, peer) = self.core.ends(self.key);
-        let path = Path::new(ours, peer).unwrap();
+        let path = Path::new(self.ours, PEER).unwrap();
         let quoted = header(seq, 0, Flags::SYN);
         let mut inner = vec![0; path.headers_len(&quoted.options)];
         path.write_headers(&quoted, Checksum::Full, &mut inner);
@@ -233,6 +247,6 @@ impl World {
     }
 
     fn error(&mut self) -> Option<ErrorKind> {
-        self.core.take_error(self.key).map(|error| error.kind())
+        self.core.take_error(self.key()).map(|error| error.kind())
     }
 }

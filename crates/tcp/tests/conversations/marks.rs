@@ -57,7 +57,7 @@ fn syn_with_ecn() -> Header {
 #[test]
 fn a_connection_s_packets_are_marked_from_the_syn_ack_on_and_ecn_keeps_its_bits() {
     let mut world = World::listening(&marked(3, EXPEDITED));
-    let listener = world.key;
+    let listener = world.listener();
     arrives(&mut world, &syn_with_ecn(), 57);
     assert_eq!(marks(&mut world), [(3, EXPEDITED << 2)], "the SYN-ACK");
     // Changed for those that begin later.
@@ -67,7 +67,7 @@ fn a_connection_s_packets_are_marked_from_the_syn_ack_on_and_ecn_keeps_its_bits(
     let Poll::Ready(Ok(key)) = world.core.poll_accept(listener, 1, &nobody()) else {
         panic!("a connection waits");
     };
-    world.key = key;
+    world.connection = Some(key);
     assert_eq!(world.core.ttl(key), 3);
     assert_eq!(world.core.class(key), EXPEDITED << 2);
     let write = |world: &mut World| {
@@ -99,16 +99,19 @@ fn a_connection_s_packets_are_marked_from_the_syn_ack_on_and_ecn_keeps_its_bits(
 fn a_syn_and_a_cookie_are_marked_too() {
     let mut core = core();
     let options = marked(5, 10);
-    core.connect(Instant::from_nanos(1), None, PEER, &options)
+    let key = core
+        .connect(Instant::from_nanos(1), None, PEER, &options)
         .unwrap();
     let mut world = World {
         core,
         now: Instant::from_nanos(1),
-        key: 0,
+        ours: OURS,
+        listener: None,
+        connection: Some(key),
         iss: 0,
     };
     assert_eq!(marks(&mut world), [(5, 10 << 2)]);
-    assert_eq!(world.core.info(world.now, 0).peer_ttl, None);
+    assert_eq!(world.core.info(world.now, key).peer_ttl, None);
 
     // A backlog of one, which is full.
     let (listener, _) = world.core.listen(OURS, 1, &options).unwrap();

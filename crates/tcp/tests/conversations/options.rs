@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use tinygram_engine::extensions::{Extensions, SynRetries};
 use tinygram_engine::{Duration, Flags, State};
-use tinygram_tcp::{SocketOptions, StackRules};
+use tinygram_tcp::{Core, SocketOptions, StackRules};
 
-use super::{IRS, World, header, nobody, syn};
+use super::{IRS, OURS, PEER, World, header, nobody, syn};
 
 /// Counts how often it is woken.
 #[derive(Default)]
@@ -45,9 +45,9 @@ fn a_syn_is_repeated_as_often_as_the_socket_says() {
     for retries in [1, 3] {
         let mut world = World::opening();
         let both = Some(SynRetries::both(retries));
-        world.core.set_syn_retries(world.key, both);
+        world.core.set_syn_retries(world.key(), both);
         let mut repeated = 0;
-        while world.core.state(world.key) == State::SynSent {
+        while world.core.state(world.key()) == State::SynSent {
             repeated += world.next_alarm().len();
         }
         assert_eq!(repeated, retries as usize);
@@ -79,7 +79,7 @@ fn a_half_open_connection_is_forgotten_after_its_own_number_of_tries() {
 fn a_reader_waits_for_the_low_water_mark() {
     let mut world = World::accepted(syn(1460));
     let (bell, waker) = Bell::with_waker();
-    let (now, key) = (world.now, world.key);
+    let (now, key) = (world.now, world.key());
     world.core.set_receive_low_water(key, 10);
     let read = |world: &mut World, most| {
         let context = &Context::from_waker(&waker);
@@ -120,7 +120,7 @@ fn a_reader_of_less_than_the_mark_is_woken() {
     let mut world = World::accepted(syn(1460));
     let (bell, waker) = Bell::with_waker();
     let context = &Context::from_waker(&waker);
-    let (now, key) = (world.now, world.key);
+    let (now, key) = (world.now, world.key());
     world.core.set_receive_low_water(key, 10);
     world.segment(1, 1, Flags::ACK, b"123");
     let read = world.core.poll_read(now, key, 5, context, |_| {});
@@ -139,7 +139,7 @@ fn a_lower_mark_wakes_the_reader() {
     let mut world = World::accepted(syn(1460));
     let (bell, waker) = Bell::with_waker();
     let context = &Context::from_waker(&waker);
-    let (now, key) = (world.now, world.key);
+    let (now, key) = (world.now, world.key());
     world.core.set_receive_low_water(key, 10);
     world.segment(1, 1, Flags::ACK, b"123");
     let read = world.core.poll_read(now, key, 100, context, |_| {});
@@ -154,7 +154,7 @@ fn a_lower_mark_wakes_the_reader() {
 #[test]
 fn a_low_water_mark_above_the_buffer_stops_nothing() {
     let mut world = World::accepted(syn(1460));
-    let key = world.key;
+    let key = world.key();
     world.core.set_receive_low_water(key, u64::MAX);
     let mut seq = 1;
     while !world.core.readiness(key).readable {
@@ -179,23 +179,33 @@ fn a_deferred_connection_is_accepted_with_its_data_or_in_time() {
         let mut world = World::listening(&options);
         let (bell, waker) = Bell::with_waker();
         let context = &Context::from_waker(&waker);
-        assert!(world.core.poll_accept(world.key, 1, context).is_pending());
+        assert!(
+            world
+                .core
+                .poll_accept(world.listener(), 1, context)
+                .is_pending()
+        );
         world.iss = world.exchange(syn(1460), &[])[0].0.seq;
         world.ack(0, &[]);
         assert_eq!(bell.rang(&mut world), 0);
-        assert!(!world.core.has_ready(world.key));
+        assert!(!world.core.has_ready(world.listener()));
         match with_data {
             true => drop(world.ack(0, b"GET")),
             false => {
                 world.now += Duration::from_millis(2999);
                 world.core.on_time(world.now);
-                assert!(!world.core.has_ready(world.key));
+                assert!(!world.core.has_ready(world.listener()));
                 world.now += Duration::from_millis(1);
                 world.core.on_time(world.now);
             }
         }
         assert_eq!(bell.rang(&mut world), 1);
-        assert!(world.core.poll_accept(world.key, 1, context).is_ready());
+        assert!(
+            world
+                .core
+                .poll_accept(world.listener(), 1, context)
+                .is_ready()
+        );
     }
 }
 
@@ -215,7 +225,7 @@ fn a_deferral_ends_at_its_own_alarm() {
         }
         world.ack(0, &[]);
         let end = world.now + time;
-        while !world.core.has_ready(world.key) {
+        while !world.core.has_ready(world.listener()) {
             assert!(world.core.next_alarm() <= end, "too late for {time}");
             world.next_alarm();
         }
@@ -236,7 +246,7 @@ fn a_deferred_connection_is_accepted_at_once_with_data_or_a_fin() {
         let last = header(IRS + 1, iss.wrapping_add(1), flags);
         let payload: &[u8] = if flags.has(Flags::FIN) { b"" } else { b"x" };
         world.exchange(last, payload);
-        assert!(world.core.has_ready(world.key));
+        assert!(world.core.has_ready(world.listener()));
     }
 }
 
@@ -265,7 +275,7 @@ fn a_lingering_close_waits_for_the_acknowledgment() {
     let mut world = World::accepted(syn(1460));
     let (bell, waker) = Bell::with_waker();
     let context = &Context::from_waker(&waker);
-    let key = world.key;
+    let key = world.key();
     world.core.set_linger(key, Some(Duration::from_secs(2)));
     world.write(b"last words");
     assert_eq!(
@@ -292,7 +302,7 @@ fn a_lingering_close_after_a_shutdown() {
         let mut world = World::accepted(syn(1460));
         let (bell, waker) = Bell::with_waker();
         let context = &Context::from_waker(&waker);
-        let key = world.key;
+        let key = world.key();
         world.write(b"last words");
         world.core.shutdown(world.now, key);
         world.core.set_linger(key, Some(Duration::from_secs(2)));
@@ -321,7 +331,7 @@ fn a_lingering_close_ends_in_time() {
     let mut world = World::accepted(syn(1460));
     let (bell, waker) = Bell::with_waker();
     let context = &Context::from_waker(&waker);
-    let key = world.key;
+    let key = world.key();
     world.core.set_linger(key, Some(Duration::from_millis(100)));
     world.write(b"last words");
     assert_eq!(
@@ -345,7 +355,7 @@ fn a_lingering_close_ends_in_time() {
 fn a_close_without_a_time_does_not_wait() {
     for (linger, flag) in [(None, Flags::FIN), (Some(Duration::ZERO), Flags::RST)] {
         let mut world = World::accepted(syn(1460));
-        let key = world.key;
+        let key = world.key();
         world.core.set_linger(key, linger);
         assert_eq!(
             world.core.poll_close(world.now, key, &nobody()),
@@ -368,20 +378,61 @@ fn the_send_buffer_grows_with_the_window() {
         ..SocketOptions::default()
     };
     let mut world = World::accepted_with(syn(1000), &options);
-    let buffer = |world: &World| world.core.info(world.now, world.key).send_buffer;
+    let buffer = |world: &World| world.core.info(world.now, world.key()).send_buffer;
     assert_eq!(buffer(&world), 20_000, "two initial windows");
     let mut acked = 0;
     for _ in 0..8 {
         world.write(&[0; 12_000]);
-        acked += world.core.info(world.now, world.key).outstanding as u32;
+        acked += world.core.info(world.now, world.key()).outstanding as u32;
         world.segment(1, 1 + acked, Flags::ACK, &[]);
     }
-    let cwnd = world.core.info(world.now, world.key).cwnd;
+    let cwnd = world.core.info(world.now, world.key()).cwnd;
     assert!(cwnd > 10_000);
     assert_eq!(buffer(&world), (2 * cwnd).min(100_000));
-    world.core.set_send_buffer(world.key, 5000);
-    let written = world.core.info(world.now, world.key);
+    world.core.set_send_buffer(world.key(), 5000);
+    let written = world.core.info(world.now, world.key());
     let written = acked + (written.outstanding + written.unsent) as u32;
     world.segment(1, 1 + written, Flags::ACK, &[]);
     assert_eq!(buffer(&world), 5000);
+}
+
+/// A key that was given back names nobody, also once another connection has its place.
+#[test]
+fn a_key_is_not_given_twice() {
+    let mut world = World::accepted(syn(1460));
+    let released = world.key();
+    world.core.abort(released);
+    world.core.release(world.now, released);
+    world.sent();
+    assert_eq!(world.core.connections(), 0, "its place is free");
+    let options = SocketOptions::default();
+    let (now, core) = (world.now, &mut world.core);
+    let opened = core.connect(now, None, PEER, &options).unwrap();
+    assert_eq!(core.state(opened), State::SynSent);
+    assert_ne!(opened, released);
+    let other = std::net::SocketAddr::new(OURS.ip(), 81);
+    let (first, _) = core.listen(other, 1, &options).unwrap();
+    core.stop_listening(first);
+    let (second, _) = core.listen(other, 1, &options).unwrap();
+    assert_ne!(first, second);
+    let calls: [&dyn Fn(&Core); 3] = [
+        &|core| _ = core.state(released),
+        &|core| _ = core.peek(released, 1).count(),
+        &|core| _ = core.has_ready(first),
+    ];
+    for call in calls {
+        let called = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| call(core)));
+        assert!(called.is_err(), "nobody has this key");
+    }
+}
+
+/// A connection on its way out is no longer the caller's, though its place is still taken.
+#[test]
+#[should_panic(expected = "was released")]
+fn a_connection_is_released_once() {
+    let mut world = World::accepted(syn(1460));
+    let key = world.key();
+    world.core.release(world.now, key);
+    assert_eq!(world.core.connections(), 1);
+    world.core.release(world.now, key);
 }

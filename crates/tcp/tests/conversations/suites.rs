@@ -19,7 +19,7 @@ fn an_old_connections_ack_in_syn_sent_draws_a_reset() {
         let answer = world.exchange(header(77, ack, Flags::ACK), &[]);
         assert_eq!(answer.len(), 1, "{below}");
         assert_eq!((answer[0].0.seq, answer[0].0.flags), (ack, Flags::RST));
-        assert_eq!(world.core.state(world.key), State::SynSent);
+        assert_eq!(world.core.state(world.key()), State::SynSent);
     }
 }
 
@@ -41,7 +41,7 @@ fn an_ack_below_the_initial_number_is_a_guess() {
     let mut world = World::accepted(syn(1460));
     let answer = world.segment(1, 0u32.wrapping_sub(9), Flags::ACK, b"forged");
     assert_eq!(answer.len(), 1);
-    assert_eq!(world.core.info(world.now, world.key).readable, 0);
+    assert_eq!(world.core.info(world.now, world.key()).readable, 0);
 }
 
 /// An MSS of one octet would cut every write into as many segments as octets (CVE-2019-11479).
@@ -61,7 +61,9 @@ fn a_bare_fin_in_listen_draws_nothing() {
     let mut world = World {
         core,
         now: Instant::from_nanos(1),
-        key: 0,
+        ours: OURS,
+        listener: None,
+        connection: None,
         iss: 0,
     };
     assert_eq!(world.exchange(header(9, 0, Flags::FIN), &[]), []);
@@ -76,7 +78,7 @@ fn data_after_close_draws_a_reset_at_its_acknowledgment() {
     let mut world = World::accepted(syn(1460));
     let sent = world.write(b"bye");
     assert_eq!(sent.len(), 1);
-    world.core.release(world.now, world.key);
+    world.core.release(world.now, world.key());
     assert!(world.sent()[0].0.flags.has(Flags::FIN));
     let header = header(IRS + 1, world.iss.wrapping_add(1), Flags::ACK);
     let path = Path::new(PEER, OURS).unwrap();
@@ -99,8 +101,8 @@ fn a_reset_carries_timestamps() {
     });
     let mut world = World::accepted(syn);
     world.now += Duration::from_secs(1);
-    world.core.set_abort_on_drop(world.key, true);
-    world.core.release(world.now, world.key);
+    world.core.set_abort_on_drop(world.key(), true);
+    world.core.release(world.now, world.key());
     let sent = world.sent();
     assert!(sent[0].0.flags.has(Flags::RST));
     let timestamps = sent[0].0.options.timestamps.expect("agreed on");
@@ -147,9 +149,9 @@ fn a_soft_error_is_kept_and_ends_nothing() {
     let iss = world.iss;
     world.icmp(11, 0, 0, iss);
     assert_eq!(world.error(), None);
-    assert_eq!(world.core.state(world.key), State::SynSent);
+    assert_eq!(world.core.state(world.key()), State::SynSent);
     // Nobody answers; the error kept is the reason given.
-    while world.core.state(world.key) != State::Closed {
+    while world.core.state(world.key()) != State::Closed {
         world.now = world.core.next_alarm();
         world.core.on_time(world.now);
     }
@@ -159,7 +161,7 @@ fn a_soft_error_is_kept_and_ends_nothing() {
     world.write(b"on its way");
     let first = world.iss.wrapping_add(1);
     world.icmp(3, 3, 0, first);
-    assert_eq!(world.core.state(world.key), State::Established);
+    assert_eq!(world.core.state(world.key()), State::Established);
     assert_eq!(world.error(), None);
 }
 
@@ -177,7 +179,7 @@ fn a_packet_that_was_too_big_is_sent_again_in_smaller_ones() {
     assert!(again.iter().all(|(_, payload)| payload.len() <= 960));
     assert_eq!(again[0].0.seq, first);
     world.icmp(3, 4, 68, first);
-    assert_eq!(world.core.info(world.now, world.key).mss, 512);
+    assert_eq!(world.core.info(world.now, world.key()).mss, 512);
     // A new connection to the same peer uses the limit from the start.
     let options = SocketOptions::default();
     let local = Some(SocketAddr::new(OURS.ip(), 0));
@@ -237,7 +239,7 @@ fn a_route_says_what_its_path_takes() {
         ..SocketOptions::default()
     };
     let mut world = World::listening(&options);
-    let listener = world.key;
+    let listener = world.listener();
     let answer = world.exchange(syn(1460), &[]);
     assert_eq!(answer[0].0.options.mss, Some(900));
     world.iss = answer[0].0.seq;
@@ -245,7 +247,7 @@ fn a_route_says_what_its_path_takes() {
     let Poll::Ready(Ok(key)) = world.core.poll_accept(listener, 1, &nobody()) else {
         panic!("a connection waits");
     };
-    world.key = key;
+    world.connection = Some(key);
     let sent = world.write(&[3; 2400]);
     let lens: Vec<_> = sent.iter().map(|(_, payload)| payload.len()).collect();
     assert_eq!(lens, [600; 3], "a window of three segments");
@@ -254,7 +256,7 @@ fn a_route_says_what_its_path_takes() {
     // A router's report holds for ten minutes, and the route for ever.
     world.icmp(3, 4, 576, world.iss.wrapping_add(1801));
     world.segment(1, 2401, Flags::ACK, &[]);
-    assert_eq!(world.core.info(world.now, world.key).mss, 536);
+    assert_eq!(world.core.info(world.now, world.key()).mss, 536);
     world.now += Duration::from_secs(601);
     assert_eq!(world.write(&[3; 1000])[0].1.len(), 600);
 }
@@ -276,22 +278,22 @@ fn a_route_may_state_a_large_window() {
 #[test]
 fn readiness_follows_what_can_be_done() {
     let mut world = World::accepted(syn(1460));
-    let ready = world.core.readiness(world.key);
+    let ready = world.core.readiness(world.key());
     assert!(ready.writable && !ready.readable && !ready.peer_closed);
     world.segment(1, 1, Flags::ACK, b"hello");
-    assert!(world.core.readiness(world.key).readable);
+    assert!(world.core.readiness(world.key()).readable);
     let peek = |world: &World, most| {
-        let there: Vec<&[u8]> = world.core.peek(world.key, most).collect();
+        let there: Vec<&[u8]> = world.core.peek(world.key(), most).collect();
         there.concat()
     };
     assert_eq!(peek(&world, 3), b"hel", "it is still there");
     assert_eq!(peek(&world, 9), b"hello");
     world.segment(6, 1, Flags::ACK.with(Flags::FIN), &[]);
-    let ready = world.core.readiness(world.key);
+    let ready = world.core.readiness(world.key());
     assert!(ready.readable && ready.peer_closed && !ready.hung_up);
     world.segment(7, 1, Flags::RST, &[]);
-    let ready = world.core.readiness(world.key);
+    let ready = world.core.readiness(world.key());
     assert!(ready.failed && ready.hung_up);
     assert_eq!(world.error(), Some(ErrorKind::ConnectionReset));
-    assert!(!world.core.readiness(world.key).failed, "it was taken");
+    assert!(!world.core.readiness(world.key()).failed, "it was taken");
 }

@@ -43,7 +43,7 @@ impl World {
     /// Reads what can be read, or `None`.
     fn read(&mut self) -> Option<Vec<u8>> {
         let mut octets = Vec::new();
-        let took = self.core.read_now(self.now, self.key, 100, |piece| {
+        let took = self.core.read_now(self.now, self.key(), 100, |piece| {
             octets.extend_from_slice(piece);
         });
         took.map(|took| {
@@ -53,7 +53,7 @@ impl World {
     }
 
     fn readable(&self) -> bool {
-        self.core.readiness(self.key).readable
+        self.core.readiness(self.key()).readable
     }
 }
 
@@ -62,30 +62,37 @@ impl World {
 fn the_urgent_octet_is_taken_out_of_the_stream() {
     let mut world = World::accepted_with(syn(1460), &linux());
     assert_eq!(
-        world.core.read_urgent(world.key, false).unwrap_err().kind(),
+        world
+            .core
+            .read_urgent(world.key(), false)
+            .unwrap_err()
+            .kind(),
         ErrorKind::InvalidInput
     );
     world.urgent(1, 4, b"abc!def");
-    let ready = world.core.readiness(world.key);
+    let ready = world.core.readiness(world.key());
     assert!(ready.priority && ready.readable);
-    assert!(!world.core.is_at_mark(world.key));
-    assert_eq!(world.core.info(world.now, world.key).readable, 3);
+    assert!(!world.core.is_at_mark(world.key()));
+    assert_eq!(world.core.info(world.now, world.key()).readable, 3);
     assert_eq!(world.read().unwrap(), b"abc");
-    assert!(world.core.is_at_mark(world.key));
-    assert_eq!(world.core.read_urgent(world.key, true).unwrap(), Some(b'!'));
+    assert!(world.core.is_at_mark(world.key()));
     assert_eq!(
-        world.core.read_urgent(world.key, false).unwrap(),
+        world.core.read_urgent(world.key(), true).unwrap(),
         Some(b'!')
     );
-    assert!(!world.core.readiness(world.key).priority);
+    assert_eq!(
+        world.core.read_urgent(world.key(), false).unwrap(),
+        Some(b'!')
+    );
+    assert!(!world.core.readiness(world.key()).priority);
     assert!(
-        world.core.read_urgent(world.key, false).is_err(),
+        world.core.read_urgent(world.key(), false).is_err(),
         "only once"
     );
-    let there: Vec<&[u8]> = world.core.peek(world.key, 100).collect();
+    let there: Vec<&[u8]> = world.core.peek(world.key(), 100).collect();
     assert_eq!(there.concat(), b"def");
     assert_eq!(world.read().unwrap(), b"def");
-    assert!(!world.core.is_at_mark(world.key));
+    assert!(!world.core.is_at_mark(world.key()));
     assert_eq!(world.read(), None);
 }
 
@@ -95,11 +102,11 @@ fn the_urgent_octet_is_taken_out_of_the_stream() {
 fn in_line_the_stream_is_whole() {
     for options in [linux(), SocketOptions::default()] {
         let mut world = World::accepted_with(syn(1460), &options);
-        world.core.set_urgent_inline(world.key, true);
+        world.core.set_urgent_inline(world.key(), true);
         world.urgent(1, 4, b"abc!def");
         assert_eq!(world.read().unwrap(), b"abc");
-        assert!(world.core.is_at_mark(world.key));
-        assert!(world.core.read_urgent(world.key, false).is_err());
+        assert!(world.core.is_at_mark(world.key()));
+        assert!(world.core.read_urgent(world.key(), false).is_err());
         assert_eq!(world.read().unwrap(), b"!def");
     }
     let mut world = World::accepted(syn(1460));
@@ -113,18 +120,18 @@ fn in_line_the_stream_is_whole() {
 fn the_pointer_runs_ahead_of_its_octet() {
     let mut world = World::accepted_with(syn(1460), &linux());
     world.urgent(1, 4, b"ab");
-    assert!(!world.core.readiness(world.key).priority);
-    assert_eq!(world.core.read_urgent(world.key, false).unwrap(), None);
+    assert!(!world.core.readiness(world.key()).priority);
+    assert_eq!(world.core.read_urgent(world.key(), false).unwrap(), None);
     assert_eq!(world.read().unwrap(), b"ab");
     world.segment(3, 1, Flags::ACK, b"c");
     assert_eq!(world.read().unwrap(), b"c");
-    assert!(world.core.is_at_mark(world.key));
+    assert!(world.core.is_at_mark(world.key()));
     world.segment(4, 1, Flags::ACK, b"!");
-    assert!(world.core.readiness(world.key).priority);
+    assert!(world.core.readiness(world.key()).priority);
     assert!(!world.readable());
     assert_eq!(world.read(), None);
     assert_eq!(
-        world.core.read_urgent(world.key, false).unwrap(),
+        world.core.read_urgent(world.key(), false).unwrap(),
         Some(b'!')
     );
     world.segment(5, 1, Flags::ACK.with(Flags::FIN), &[]);
@@ -142,14 +149,14 @@ fn only_the_last_urgent_octet_counts() {
     assert_eq!(world.read().unwrap(), b"a!b");
     world.urgent(5, 1, b"#c");
     assert_eq!(
-        world.core.read_urgent(world.key, false).unwrap(),
+        world.core.read_urgent(world.key(), false).unwrap(),
         Some(b'#')
     );
     assert_eq!(world.read().unwrap(), b"c", "? is passed by");
     // Neither an old pointer nor one of a segment outside of the window is news.
     world.urgent(1, 2, b"a!");
     world.urgent(1 << 30, 2, b"a!");
-    assert!(world.core.read_urgent(world.key, false).is_err());
+    assert!(world.core.read_urgent(world.key(), false).is_err());
 }
 
 /// What is sent as urgent passes Nagle's algorithm, and every segment up to it carries the pointer.
@@ -159,7 +166,7 @@ fn urgent_data_is_sent_with_its_pointer() {
     world.write(b"first");
     let wrote = world
         .core
-        .poll_write_urgent(world.now, world.key, b"now!", &nobody());
+        .poll_write_urgent(world.now, world.key(), b"now!", &nobody());
     assert!(matches!(wrote, Poll::Ready(Ok(4))));
     let (mut batch, mut pointers) = (Batch::default(), Vec::new());
     world.core.fill(&mut batch);
@@ -172,7 +179,7 @@ fn urgent_data_is_sent_with_its_pointer() {
     let (now, pieces) = (world.now, [IoSlice::new(b"later")]);
     let _ = world
         .core
-        .poll_write(now, world.key, &pieces, false, &nobody());
+        .poll_write(now, world.key(), &pieces, false, &nobody());
     world.core.on_idle(now);
     world.core.fill(&mut batch);
     let mut sent = 0;
@@ -189,11 +196,11 @@ fn urgent_data_is_sent_with_its_pointer() {
 fn what_a_step_over_the_urgent_octet_sends_is_its_own() {
     let mut world = World::accepted_with(syn(1460), &linux());
     world.handshake_from(4001);
-    let only_listener = 0;
-    let Poll::Ready(Ok(other)) = world.core.poll_accept(only_listener, 2, &nobody()) else {
+    let listener = world.listener();
+    let Poll::Ready(Ok(other)) = world.core.poll_accept(listener, 2, &nobody()) else {
         panic!("a second connection waits");
     };
-    world.core.set_quick_ack(world.now, world.key, false);
+    world.core.set_quick_ack(world.now, world.key(), false);
     world.segment(1, 1, Flags::ACK.with(Flags::PSH), b"a");
     world.urgent(2, 1, b"!");
     assert_eq!(world.read().unwrap(), b"a");
@@ -215,10 +222,10 @@ fn what_a_step_over_the_urgent_octet_sends_is_its_own() {
 fn an_empty_read_leaves_the_urgent_octet() {
     let mut world = World::accepted_with(syn(1460), &linux());
     world.urgent(1, 1, b"!abc");
-    let none = world.core.read_now(world.now, world.key, 0, |_| ());
+    let none = world.core.read_now(world.now, world.key(), 0, |_| ());
     assert!(matches!(none, Some(Ok(0))));
     assert_eq!(
-        world.core.read_urgent(world.key, false).unwrap(),
+        world.core.read_urgent(world.key(), false).unwrap(),
         Some(b'!')
     );
 }
@@ -230,7 +237,7 @@ impl World {
         let context = Context::from_waker(&waker);
         let waits = self
             .core
-            .poll_read(self.now, self.key, 100, &context, |_| ());
+            .poll_read(self.now, self.key(), 100, &context, |_| ());
         assert!(waits.is_pending());
     }
 }
@@ -249,7 +256,7 @@ fn the_urgent_octet_wakes_the_reader() {
         world.segment(4, 1, flags, b"!");
         assert_eq!(bell.rang(&mut world), 1);
         assert_eq!(
-            world.core.read_urgent(world.key, false).unwrap(),
+            world.core.read_urgent(world.key(), false).unwrap(),
             Some(b'!')
         );
     }
@@ -260,7 +267,7 @@ fn the_urgent_octet_wakes_the_reader() {
     world.segment(3, 1, Flags::ACK, b"c!");
     assert_eq!(bell.rang(&mut world), 1);
     assert_eq!(
-        world.core.read_urgent(world.key, false).unwrap(),
+        world.core.read_urgent(world.key(), false).unwrap(),
         Some(b'!')
     );
 }
@@ -280,7 +287,7 @@ impl World {
     fn write_urgent(&mut self, octets: &[u8]) -> Poll<usize> {
         let wrote = self
             .core
-            .poll_write_urgent(self.now, self.key, octets, &nobody());
+            .poll_write_urgent(self.now, self.key(), octets, &nobody());
         wrote.map(Result::unwrap)
     }
 
@@ -308,7 +315,7 @@ impl World {
 #[test]
 fn the_mark_is_at_the_end_of_what_was_accepted() {
     let mut world = World::accepted_with(syn(1460), &linux());
-    world.core.set_send_buffer(world.key, 200_000);
+    world.core.set_send_buffer(world.key(), 200_000);
     let mut wrote = 0;
     while let Poll::Ready(some) = world.write_urgent(&[0; 30_000]) {
         wrote += some;
@@ -327,7 +334,7 @@ fn the_mark_is_at_the_end_of_what_was_accepted() {
         world.exchange_quietly(acked);
         if more == 0 {
             let pieces = [IoSlice::new(b"ten octets")];
-            let (now, key) = (world.now, world.key);
+            let (now, key) = (world.now, world.key());
             let wrote = world.core.poll_write(now, key, &pieces, false, &nobody());
             more = usize::from(wrote.is_ready()) * 10;
         }
@@ -368,7 +375,7 @@ fn a_packet_that_the_device_cuts_carries_no_pointer() {
     };
     let core = Core::with_keys(abilities, &[OURS.ip()], [[1; 16], [2; 16]]);
     let mut world = World::accepted_by(core, syn(1460), &linux());
-    let (now, key, octets) = (world.now, world.key, vec![0; 5 * 1460]);
+    let (now, key, octets) = (world.now, world.key(), vec![0; 5 * 1460]);
     let pieces = [IoSlice::new(&octets)];
     let wrote = world.core.poll_write(now, key, &pieces, false, &nobody());
     assert!(matches!(wrote, Poll::Ready(Ok(len)) if len == octets.len()));
@@ -384,7 +391,7 @@ fn a_packet_that_the_device_cuts_carries_no_pointer() {
 impl World {
     /// Reads the urgent octet apart.
     fn apart(&mut self) -> Result<Option<u8>, ErrorKind> {
-        let octet = self.core.read_urgent(self.key, false);
+        let octet = self.core.read_urgent(self.key(), false);
         octet.map_err(|error| error.kind())
     }
 }
@@ -406,14 +413,14 @@ fn an_overtaken_segment_may_be_urgent() {
 fn the_first_segment_may_be_urgent() {
     for last in [Flags::PSH, Flags::FIN] {
         let mut world = World::listening(&linux());
-        let listener = world.key;
+        let listener = world.listener();
         world.iss = world.exchange(syn(1460), &[])[0].0.seq;
         let header = header(IRS + 1, world.iss.wrapping_add(1), Flags::ACK.with(last));
         world.urgent_with(&header, 2, b"a!");
         let Poll::Ready(Ok(key)) = world.core.poll_accept(listener, 1, &nobody()) else {
             panic!("a connection waits");
         };
-        world.key = key;
+        world.connection = Some(key);
         assert_eq!(world.apart(), Ok(Some(b'!')));
         assert_eq!(world.read().unwrap(), b"a");
     }
@@ -435,7 +442,7 @@ fn what_is_not_accepted_is_not_urgent() {
     ahead.options.timestamps = first.options.timestamps;
     world.urgent_with(&ahead, 2, b"a!");
     assert_eq!(world.apart(), Err(ErrorKind::InvalidInput));
-    assert!(!world.core.readiness(world.key).readable);
+    assert!(!world.core.readiness(world.key()).readable);
     ahead.ack = world.iss.wrapping_add(1);
     world.urgent_with(&ahead, 2, b"a!");
     assert_eq!(world.apart(), Ok(Some(b'!')));
@@ -446,14 +453,14 @@ fn what_is_not_accepted_is_not_urgent() {
 fn the_low_water_mark_is_reached_at_the_mark() {
     let bell = Arc::new(Bell::default());
     let mut world = World::accepted_with(syn(1460), &linux());
-    world.core.set_receive_low_water(world.key, 10);
+    world.core.set_receive_low_water(world.key(), 10);
     world.segment(1, 1, Flags::ACK, b"ab");
     assert!(!world.readable());
     world.waits(&bell);
     world.urgent(3, 2, b"c!defghijkl");
     assert_eq!(bell.rang(&mut world), 1);
     assert!(world.readable());
-    let (now, key) = (world.now, world.key);
+    let (now, key) = (world.now, world.key());
     let read = world
         .core
         .poll_read(now, key, 100, &nobody(), |one| assert_eq!(one, b"abc"));
@@ -508,7 +515,7 @@ fn an_urgent_write_is_a_write_to_the_policy() {
     };
     window(&mut world, 0);
     assert_eq!(world.write_urgent(b"stop!"), Poll::Ready(5));
-    world.core.flush(world.now, world.key);
+    world.core.flush(world.now, world.key());
     assert_eq!(world.sent(), []);
     let sent = window(&mut world, 60_000);
     assert_eq!(sent.len(), 1);
@@ -544,7 +551,7 @@ fn a_wait_for_the_octet_releases_what_is_gathered() {
         ..linux()
     };
     let mut world = World::accepted_with(syn(1460), &options);
-    let (now, key) = (world.now, world.key);
+    let (now, key) = (world.now, world.key());
     let pieces = [IoSlice::new(b"a question")];
     let wrote = world.core.poll_write(now, key, &pieces, false, &nobody());
     assert!(wrote.is_ready());

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 use tinygram_engine::extensions::Extensions;
 use tinygram_engine::{Duration, Flags, Instant};
-use tinygram_tcp::{Abilities, Batch, Core, SocketOptions};
+use tinygram_tcp::{Abilities, Batch, ConnectionKey, Core, ListenerKey, SocketOptions};
 use tinygram_wire::encode::{Checksum, Path};
 use tinygram_wire::options::Options;
 use tinygram_wire::packet::{self, Header, Verify};
@@ -27,7 +27,7 @@ const COST: usize = PIECE + 64;
 struct Victim {
     core: Core,
     now: Instant,
-    listener: usize,
+    listener: ListenerKey,
     batch: Batch,
     /// The most that a connection's buffers may take, in octets.
     most: usize,
@@ -93,7 +93,7 @@ impl Victim {
         self.now = end;
     }
 
-    fn accept(&mut self) -> Option<usize> {
+    fn accept(&mut self) -> Option<ConnectionKey> {
         match self.core.poll_accept(self.listener, 0, &waits()) {
             Poll::Ready(key) => Some(key.expect("the device is there")),
             Poll::Pending => None,
@@ -101,7 +101,7 @@ impl Victim {
     }
 
     /// Reads all that is available.
-    fn read(&mut self, key: usize) -> Vec<u8> {
+    fn read(&mut self, key: ConnectionKey) -> Vec<u8> {
         let mut all = Vec::new();
         loop {
             let take = |piece: &[u8]| all.extend_from_slice(piece);
@@ -113,7 +113,7 @@ impl Victim {
         }
     }
 
-    fn write(&mut self, key: usize, octets: &[u8]) -> usize {
+    fn write(&mut self, key: ConnectionKey, octets: &[u8]) -> usize {
         let pieces = [IoSlice::new(octets)];
         match self
             .core
@@ -194,7 +194,7 @@ impl Peer {
     }
 
     /// Completes the handshake; returns the socket at the other end.
-    fn connect(&mut self, victim: &mut Victim) -> usize {
+    fn connect(&mut self, victim: &mut Victim) -> ConnectionKey {
         victim.arrives(&self.syn());
         self.complete(victim);
         victim.accept().expect("a connection")
@@ -212,7 +212,7 @@ impl Peer {
     }
 
     /// Sends octets in order and checks that they are acknowledged.
-    fn talks(&mut self, victim: &mut Victim, key: usize, octets: &[u8]) {
+    fn talks(&mut self, victim: &mut Victim, key: ConnectionKey, octets: &[u8]) {
         victim.arrives(&self.packet(self.seq, Flags::ACK.with(Flags::PSH), octets));
         self.seq = self.seq.wrapping_add(octets.len() as u32);
         assert_eq!(victim.read(key), octets);

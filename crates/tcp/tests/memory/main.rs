@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::task::{Context, Poll, Waker};
 
 use tinygram_engine::{Duration, Instant};
-use tinygram_tcp::{Abilities, Batch, Core, SocketOptions};
+use tinygram_tcp::{Abilities, Batch, ConnectionKey, Core, ListenerKey, SocketOptions};
 use tinygram_wire::packet::Verify;
 
 /// Counts the octets that a thread has allocated and not freed. Every test has a thread of its own.
@@ -60,7 +60,7 @@ struct Net {
     now: Instant,
     client: Core,
     server: Core,
-    listener: usize,
+    listener: ListenerKey,
     batch: Batch,
     dice: Dice,
     /// How many of 256 packets are lost.
@@ -96,7 +96,7 @@ impl Net {
     }
 
     /// Opens a connection; returns the client's key and the server's.
-    fn connect(&mut self) -> (usize, usize) {
+    fn connect(&mut self) -> (ConnectionKey, ConnectionKey) {
         let options = SocketOptions::default();
         let ours = self.client.connect(self.now, None, SERVER, &options);
         let lost = std::mem::take(&mut self.lost);
@@ -186,7 +186,7 @@ fn note_right_edge(edges: &mut std::collections::HashMap<u16, u32>, octets: &[u8
     }
 }
 
-fn write(core: &mut Core, now: Instant, key: usize, octets: &[u8]) -> usize {
+fn write(core: &mut Core, now: Instant, key: ConnectionKey, octets: &[u8]) -> usize {
     let pieces = [IoSlice::new(octets)];
     match core.poll_write(now, key, &pieces, false, &nobody()) {
         Poll::Ready(wrote) => wrote.expect("a connection"),
@@ -194,7 +194,7 @@ fn write(core: &mut Core, now: Instant, key: usize, octets: &[u8]) -> usize {
     }
 }
 
-fn read(core: &mut Core, now: Instant, key: usize, most: usize) -> Vec<u8> {
+fn read(core: &mut Core, now: Instant, key: ConnectionKey, most: usize) -> Vec<u8> {
     let mut octets = Vec::new();
     let took = core.poll_read(now, key, most, &nobody(), |piece| {
         octets.extend_from_slice(piece);

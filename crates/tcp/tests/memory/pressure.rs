@@ -6,7 +6,12 @@ use super::*;
 const COST: usize = 2048 + 64;
 
 /// Lets the client write `octets` of its stream, of which the packets named in `dropped` are lost once.
-fn write_with_losses(net: &mut Net, key: usize, octets: &[u8], dropped: impl Fn(usize) -> bool) {
+fn write_with_losses(
+    net: &mut Net,
+    key: ConnectionKey,
+    octets: &[u8],
+    dropped: impl Fn(usize) -> bool,
+) {
     assert_eq!(write(&mut net.client, net.now, key, octets), octets.len());
     let mut at = 0;
     while net.client.has_packets() {
