@@ -80,7 +80,7 @@ const RULES: &[Rules] = &[
     Rules {
         folder: &["sender", "send_policy"],
         of_the_crate: &["offset", "registry", "time"],
-        shared: &["memory"],
+        shared: &["memory", "reasons"],
         builds_on: &[],
     },
     Rules {

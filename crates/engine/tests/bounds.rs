@@ -85,10 +85,7 @@ struct Until {
 
 impl Rule for Until {
     fn decide(&self, _: &Offer, vars: &Vars) -> Verdict {
-        Verdict::Hold {
-            why: Why::Unacknowledged,
-            until: Some(vars.now + self.after),
-        }
+        Verdict::hold_until(Why::Unacknowledged, vars.now + self.after)
     }
 }
 

@@ -25,40 +25,20 @@ fn octets(from: u64, to: u64) -> Span {
 
 /// Octets `una..max` are unacknowledged; the application has written up to `written`.
 fn vars(una: u64, max: u64, written: u64) -> Vars {
-    Vars {
-        now: Instant::ZERO,
-        una: Offset::new(una),
-        nxt: Offset::new(max),
-        max: Offset::new(max),
-        written: Offset::new(written),
-        mss: MSS,
-        wnd: 60_000,
-        max_wnd: 60_000,
-        cwnd: 60_000,
-        ssthresh: 60_000,
-        rto: Duration::from_secs(1),
-        cluster: 8192,
-        capacity: 60_000,
-        more_to_come: false,
-        nodelay: false,
-        corked: false,
-        reader_blocked: false,
-        writer_blocked: false,
-        device_busy: false,
-        writer_lacks_space: false,
-    }
+    let mut vars = Vars::new(Instant::ZERO, MSS);
+    vars.una = Offset::new(una);
+    (vars.nxt, vars.max) = (Offset::new(max), Offset::new(max));
+    vars.written = Offset::new(written);
+    (vars.wnd, vars.max_wnd, vars.cwnd, vars.ssthresh) = (60_000, 60_000, 60_000, 60_000);
+    (vars.cluster, vars.capacity) = (8192, 60_000);
+    vars
 }
 
 /// A runt that ends the buffer, in a pass that did not begin idle.
 fn runt(vars: &Vars) -> Offer {
-    Offer {
-        span: Span::new(vars.nxt, vars.written),
-        empties: true,
-        idle_on_entry: false,
-        pass_over_mss: false,
-        outstanding_on_entry: vars.outstanding(),
-        held_since: None,
-    }
+    let mut offer = Offer::new(Span::new(vars.nxt, vars.written), vars);
+    offer.idle_on_entry = false;
+    offer
 }
 
 fn sent(span: Span) -> Moment {
@@ -538,7 +518,7 @@ fn the_time_out_follows_two_round_trips_as_the_rfc_computes_it() {
 #[test]
 fn counters_add_up_field_by_field() {
     let count = |by: u64| {
-        let mut holds = [0; Why::ALL.len()];
+        let mut holds = [0; Why::COUNTED];
         for (at, hold) in (10..).zip(&mut holds) {
             *hold = at * by;
         }

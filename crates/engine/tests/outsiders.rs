@@ -320,3 +320,50 @@ fn a_copy_rule_that_copies_what_is_not_there_is_told_so() {
     let mut connection = Connection::established(&config.expect("sound"), 20_000);
     connection.write(Instant::ZERO, 10, false, &mut Outbox::new());
 }
+
+/// Holds each runt until five octets were written, for two reasons of its own.
+#[derive(Clone, Debug)]
+struct Fives;
+
+impl Rule for Fives {
+    fn name(&self) -> &str {
+        "fives"
+    }
+
+    fn reason(&self, number: u8) -> &str {
+        ["none of five", "some of five"][usize::from(number)]
+    }
+
+    fn decide(&self, offer: &Offer, _: &Vars) -> Verdict {
+        match offer.span.len() {
+            5.. => Verdict::Send(Because::Own(0)),
+            octets => Verdict::hold(Why::Own(u8::from(octets > 1))),
+        }
+    }
+}
+
+#[test]
+fn a_rule_names_itself_and_its_reasons() {
+    let builder = Profile::MODERN.builder(SIZES);
+    let config = builder.send_policy(SendPolicy::custom(Fives)).build();
+    let config = config.expect("sound");
+    assert_eq!(config.sender.policy.to_string(), "fives");
+    let mut connection = Connection::established(&config, 20_000);
+    let mut out = Outbox::new();
+    let mut write = |octets| {
+        connection.write(Instant::ZERO, octets, false, &mut out);
+        let sender = connection.sender();
+        sender
+            .hold()
+            .map(|hold| sender.name_of(hold.why).to_owned())
+    };
+    assert_eq!(write(1).as_deref(), Some("none of five"));
+    assert_eq!(write(1).as_deref(), Some("some of five"));
+    assert_eq!(write(1).as_deref(), Some("some of five"));
+    assert_eq!(write(2), None, "five octets leave");
+    let sender = connection.sender();
+    let holds: Vec<_> = sender.holds().collect();
+    assert_eq!(holds, [("none of five", 1), ("some of five", 1)]);
+    assert_eq!(sender.counters().held(Why::Own(1)), 1);
+    assert_eq!(sender.name_of(Why::Unacknowledged), "unacknowledged");
+}

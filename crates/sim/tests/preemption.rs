@@ -116,7 +116,7 @@ const SLOW_COPY: HostCosts = HostCosts {
 fn an_acknowledgment_interrupts_the_writer_that_copies() {
     let ran = run(SLOW_COPY, vec![], vec![write(100), write(5000 - 1)]);
     let sender = ran.world.host(Side::Server).sockets()[0].counters();
-    assert_eq!(sender.holds[Why::Unacknowledged as usize], 0);
+    assert_eq!(sender.held(Why::Unacknowledged), 0);
     assert_eq!(
         ran.world.observer().0[1],
         (Side::Server, at(1100), at(1100))
@@ -164,7 +164,7 @@ fn a_locked_socket_makes_the_acknowledgment_wait() {
     };
     let ran = run(costs, vec![], vec![write(100), write(5000 - 1)]);
     let sender = ran.world.host(Side::Server).sockets()[0].counters();
-    assert_eq!(sender.holds[Why::Unacknowledged as usize], 1);
+    assert_eq!(sender.held(Why::Unacknowledged), 1);
     assert_eq!(
         ran.world.observer().0[1],
         (Side::Server, at(1100), at(5099))

@@ -115,10 +115,8 @@ impl Game {
             let next = presses.partition_point(|press| *press < vars.now);
             match presses.get(next) {
                 Some(press) if *press == vars.now => Verdict::Send(Because::Blocked),
-                until => Verdict::Hold {
-                    why: Why::WriterRuns,
-                    until: until.copied(),
-                },
+                Some(press) => Verdict::hold_until(Why::WriterRuns, *press),
+                None => Verdict::hold(Why::WriterRuns),
             }
         })))
     }

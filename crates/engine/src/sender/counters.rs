@@ -23,8 +23,9 @@ pub struct Counters {
     pub tail_probes: u64,
     /// Window reductions that proved needless and were undone.
     pub undone_reductions: u64,
-    /// Runts held, by reason. A runt that several passes hold for one reason counts once.
-    pub holds: [u64; Why::ALL.len()],
+    /// Runts held, by reason: see [`Counters::held`] and
+    /// [`Sender::holds`](super::Sender::holds). A runt that several passes hold for one reason counts once.
+    pub holds: [u64; Why::COUNTED],
 }
 
 impl Counters {
@@ -52,6 +53,6 @@ impl Counters {
     /// Returns how often a runt was held for this reason.
     #[must_use]
     pub fn held(&self, why: Why) -> u64 {
-        self.holds[why as usize]
+        self.holds[why.place()]
     }
 }

@@ -79,7 +79,7 @@ use buffer::SendBuffer;
 use congestion::Congestion;
 use loss::{Loss, Resend};
 use path::Path;
-use send_policy::{Moment, SendPolicy, Vars};
+use send_policy::{Moment, SendPolicy, Vars, Why};
 use sequence::Sequence;
 use small_segment::SmallSegment;
 use timers::Timers;
@@ -333,6 +333,22 @@ impl Sender {
     #[must_use]
     pub fn hold(&self) -> Option<&Hold> {
         self.small.hold()
+    }
+
+    /// Returns what tables and traces call this reason: a rule's own one has the name that the rule gives it.
+    #[must_use]
+    pub fn name_of(&self, why: Why) -> &str {
+        self.small.name_of(why)
+    }
+
+    /// Returns the reasons for which runts were held, with their names and how often. Those of a rule's own from the last on
+    /// that is [counted](Why::OWN_COUNTED) by itself have one count.
+    pub fn holds(&self) -> impl Iterator<Item = (&str, u64)> {
+        let own = (0..Why::OWN_COUNTED).map(Why::Own);
+        let all = Why::ALL.iter().copied().chain(own);
+        let counted = all.map(|why| (why, self.counters.held(why)));
+        let held = counted.filter(|(_, count)| *count > 0);
+        held.map(|(why, count)| (self.name_of(why), count))
     }
 
     /// Returns the round-trip time estimator.

@@ -118,6 +118,14 @@ impl SmallSegment {
         self.more_in_every_variant || self.policy.includes_more()
     }
 
+    /// Returns what the policy calls this reason.
+    pub(super) fn name_of(&self, why: Why) -> &str {
+        match why {
+            Why::Own(number) => self.policy.reason(number),
+            listed => listed.name().unwrap_or_default(),
+        }
+    }
+
     /// Returns what is being held.
     #[inline]
     pub(super) fn hold(&self) -> Option<&Hold> {
@@ -177,7 +185,7 @@ impl SmallSegment {
                     since,
                     until,
                 });
-                counters.holds[why as usize] += 1;
+                counters.holds[why.place()] += 1;
             }
         }
     }

@@ -46,28 +46,22 @@ pub(crate) fn vars() -> impl Strategy<Value = Vars> {
         |([sent, resent, unsent], mss, window, flags, millis)| {
             let una = Offset::new(1000);
             let max = una + sent;
-            Vars {
-                now: Instant::ZERO + Duration::from_millis(millis),
-                una,
-                nxt: una + sent.saturating_sub(resent),
-                max,
-                written: max + unsent,
-                mss,
-                wnd: window,
-                max_wnd: window,
-                cwnd: window,
-                ssthresh: window,
-                rto: Duration::from_secs(1),
-                cluster: 512,
-                capacity: 8192,
-                more_to_come: flags[0],
-                nodelay: flags[1],
-                corked: flags[2],
-                reader_blocked: flags[3],
-                writer_blocked: flags[4],
-                device_busy: flags[5],
-                writer_lacks_space: flags[6],
-            }
+            let mut vars = Vars::new(Instant::ZERO + Duration::from_millis(millis), mss);
+            vars.una = una;
+            vars.nxt = una + sent.saturating_sub(resent);
+            vars.max = max;
+            vars.written = max + unsent;
+            (vars.wnd, vars.max_wnd) = (window, window);
+            (vars.cwnd, vars.ssthresh) = (window, window);
+            (vars.cluster, vars.capacity) = (512, 8192);
+            vars.more_to_come = flags[0];
+            vars.nodelay = flags[1];
+            vars.corked = flags[2];
+            vars.reader_blocked = flags[3];
+            vars.writer_blocked = flags[4];
+            vars.device_busy = flags[5];
+            vars.writer_lacks_space = flags[6];
+            vars
         },
     )
 }
@@ -77,12 +71,10 @@ pub(crate) fn offer(
     [empties, idle_on_entry, pass_over_mss, held]: [bool; 4],
 ) -> Offer {
     let end = vars.written.min(vars.nxt + u64::from(vars.mss - 1));
-    Offer {
-        span: Span::new(vars.nxt, end),
-        empties,
-        idle_on_entry,
-        pass_over_mss,
-        outstanding_on_entry: vars.outstanding(),
-        held_since: held.then_some(Instant::ZERO),
-    }
+    let mut offer = Offer::new(Span::new(vars.nxt, end), vars);
+    offer.empties = empties;
+    offer.idle_on_entry = idle_on_entry;
+    offer.pass_over_mss = pass_over_mss;
+    offer.held_since = held.then_some(Instant::ZERO);
+    offer
 }

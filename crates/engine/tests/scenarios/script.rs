@@ -298,8 +298,8 @@ fn claim(words: &[&str]) -> Result<Option<Claim>, String> {
         ["state", name] => Claim::State(state(name)?),
         ["hold", "none"] => Claim::Hold(None),
         ["hold", start, why] => {
-            let why = Why::ALL
-                .into_iter()
+            let mut known = Why::ALL.iter().copied();
+            let why = known
                 .find(|known| format!("{known:?}") == *why)
                 .ok_or_else(|| format!("`{why}` is not one of {:?}", Why::ALL))?;
             Claim::Hold(Some((Offset::new(number(start)?), why)))

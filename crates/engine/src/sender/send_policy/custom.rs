@@ -25,13 +25,17 @@ custom! {
     ///         "every-second-runt"
     ///     }
     ///
+    ///     fn reason(&self, _: u8) -> &str {
+    ///         "the next one goes"
+    ///     }
+    ///
     ///     fn decide(&self, _: &Offer, vars: &Vars) -> Verdict {
     ///         if vars.idle() {
     ///             Verdict::Send(Because::Idle)
     ///         } else if self.let_the_next_go {
     ///             Verdict::Send(Because::NoDelay)
     ///         } else {
-    ///             Verdict::hold(Why::Unacknowledged)
+    ///             Verdict::hold(Why::Own(0))
     ///         }
     ///     }
     ///
@@ -65,6 +69,10 @@ pub fn from_fn(
 impl Rule for Custom {
     fn name(&self) -> &str {
         self.own_name()
+    }
+
+    fn reason(&self, number: u8) -> &str {
+        self.0.reason(number)
     }
 
     #[inline]

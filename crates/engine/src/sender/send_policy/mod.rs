@@ -10,6 +10,7 @@
 //! beside this one and give it an entry in `registry.rs`. CONTRIBUTING.md shows it step by step.
 
 mod memory;
+mod reasons;
 mod registry;
 
 mod borman;
@@ -34,10 +35,13 @@ use crate::time::{Duration, Instant};
 
 pub use custom::{Custom, from_fn};
 pub use naglim::DEFAULT_LIMIT as NAGLIM_DEFAULT;
+pub use reasons::{Because, Why};
 pub use registry::{Installed, Needs, Origin, Registered, SendPolicy};
 
-/// The sender's variables as a policy sees them, in octets unless said otherwise.
+/// The sender's variables as a policy sees them, in octets unless said otherwise. [`Vars::new`] makes some for the test of a
+/// rule.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Vars {
     /// The time of this call.
     pub now: Instant,
@@ -83,6 +87,35 @@ pub struct Vars {
 }
 
 impl Vars {
+    /// Returns the variables of a connection that has sent nothing, with windows and a buffer of 65,535 octets. The test of a
+    /// rule changes what it is about.
+    #[must_use]
+    pub const fn new(now: Instant, mss: u32) -> Self {
+        const SIZE: u64 = 65_535;
+        Self {
+            now,
+            una: Offset::FIRST,
+            nxt: Offset::FIRST,
+            max: Offset::FIRST,
+            written: Offset::FIRST,
+            mss,
+            wnd: SIZE,
+            max_wnd: SIZE,
+            cwnd: SIZE,
+            ssthresh: SIZE,
+            rto: Duration::from_secs(1),
+            cluster: 2048,
+            capacity: SIZE,
+            more_to_come: false,
+            nodelay: false,
+            corked: false,
+            reader_blocked: false,
+            writer_blocked: false,
+            writer_lacks_space: false,
+            device_busy: false,
+        }
+    }
+
     /// Returns whether nothing sent is unacknowledged.
     #[must_use]
     pub fn idle(&self) -> bool {
@@ -110,8 +143,9 @@ impl Vars {
     }
 }
 
-/// A runt that could leave now.
+/// A runt that could leave now. [`Offer::new`] makes one for the test of a rule.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Offer {
     /// The range that it would carry: less than the MSS, and all that the window allows.
     pub span: Span,
@@ -131,6 +165,20 @@ pub struct Offer {
 }
 
 impl Offer {
+    /// Returns a runt that carries `span` and empties the buffer, in a pass that found `vars` as they are; it is not held yet.
+    /// The test of a rule changes what it is about.
+    #[must_use]
+    pub fn new(span: Span, vars: &Vars) -> Self {
+        Self {
+            span,
+            empties: true,
+            idle_on_entry: vars.idle(),
+            pass_over_mss: false,
+            outstanding_on_entry: vars.outstanding(),
+            held_since: None,
+        }
+    }
+
     /// Returns TCP_CORK's verdict: it holds for at most a retransmission timeout. tcp(7) says 200
     /// ms. Measured, it is the timeout, which is at least 200 ms on Linux: the hold ends with the
     /// timer of `tcp_check_probe_timer`.
@@ -152,10 +200,12 @@ impl Offer {
 
 /// A policy's answer about a runt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// Send it.
     Send(Because),
-    /// Hold it until something changes, or until `until` at the latest.
+    /// Hold it until something changes, or until `until` at the latest: [`Verdict::hold`], [`Verdict::hold_until`].
+    #[non_exhaustive]
     Hold {
         /// The reason.
         why: Why,
@@ -172,100 +222,14 @@ impl Verdict {
     pub const fn hold(why: Why) -> Self {
         Self::Hold { why, until: None }
     }
-}
 
-/// The reason why a segment left. It is counted and shown and affects nothing else. Your own rule
-/// returns the nearest reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Because {
-    /// It is full-sized.
-    Full,
-    /// It is at least half of the largest window the peer ever offered (BSD).
-    HalfWindow,
-    /// It is a retransmission.
-    Retransmission,
-    /// It probes a closed window.
-    Probe,
-    /// It carries the FIN.
-    Fin,
-    /// Nothing was outstanding.
-    Idle,
-    /// TCP_NODELAY, or a policy that never holds.
-    NoDelay,
-    /// It ends the application's data.
-    EndOfData,
-    /// No small segment is outstanding.
-    NoSmallOutstanding,
-    /// The previous segment was full-sized.
-    PreviousFull,
-    /// It follows full-sized segments of the same pass.
-    BehindFull,
-    /// A thread waits, or is about to wait, for the answer.
-    Blocked,
-    /// Enough is outstanding or enough has been gathered.
-    Enough,
-    /// It was held as long as the policy allows.
-    HeldLongEnough,
-}
-
-/// The reason why a segment was held. Counters, traces and the diagnosis share these. They affect
-/// nothing but [`outranks_nodelay`](Self::outranks_nodelay). Your own rule returns the nearest
-/// reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Why {
-    /// Something sent is not acknowledged (Nagle).
-    Unacknowledged,
-    /// A small segment sent is not acknowledged (Minshall).
-    SmallUnacknowledged,
-    /// The previous segment was small (MSMV).
-    PreviousSmall,
-    /// The application's write has more to come (MORE).
-    MoreToCome,
-    /// The application corked the socket.
-    Corked,
-    /// Less than the threshold has been gathered (naglim).
-    BelowLimit,
-    /// It does not end the application's data (Doupnik).
-    NotEndOfData,
-    /// Less than an MSS is outstanding (Moldeklev & Gunningberg).
-    LessThanMssOutstanding,
-    /// The thread that wrote has not blocked yet (flush-on-block).
-    WriterRuns,
-    /// Segments of the connection still wait in the device (Linux's autocorking).
-    DeviceBusy,
-    /// The window cuts it short (sender's silly window avoidance, RFC 1122 section 4.2.3.4).
-    WindowCuts,
-    /// Held back to spread a burst (rate-based pacing after idle).
-    Pacing,
-}
-
-impl Why {
-    /// All reasons, in order of their discriminants.
-    pub const ALL: [Self; 12] = [
-        Self::Unacknowledged,
-        Self::SmallUnacknowledged,
-        Self::PreviousSmall,
-        Self::MoreToCome,
-        Self::Corked,
-        Self::BelowLimit,
-        Self::NotEndOfData,
-        Self::LessThanMssOutstanding,
-        Self::WriterRuns,
-        Self::DeviceBusy,
-        Self::WindowCuts,
-        Self::Pacing,
-    ];
-
-    /// Returns whether the hold stands although the application set TCP_NODELAY: the application
-    /// asked for this hold, too, or it is not of Nagle's kind (autocorking).
+    /// Returns a verdict that holds until something changes, or until this moment at the latest.
     #[must_use]
-    pub const fn outranks_nodelay(self) -> bool {
-        matches!(
-            self,
-            Self::Corked | Self::MoreToCome | Self::WindowCuts | Self::DeviceBusy
-        )
+    pub const fn hold_until(why: Why, moment: Instant) -> Self {
+        Self::Hold {
+            why,
+            until: Some(moment),
+        }
     }
 }
 
@@ -332,10 +296,15 @@ pub enum Moment {
 /// loss probe if the profile has them
 /// ([`LossDetection::RackTlp`](crate::extensions::LossDetection::RackTlp)).
 pub trait Rule {
-    /// Returns what traces call a rule of your own (a benchmark's table has the label that its plan gives); those of the list have
-    /// the list's names. Its reasons are those of [`Why`] and [`Because`]: it says the nearest one.
+    /// Returns what tables and traces call a rule of your own; those of the list have the list's names.
     fn name(&self) -> &str {
         "custom"
+    }
+
+    /// Returns the name of a reason of your own: of [`Why::Own`] and [`Because::Own`] with this number.
+    fn reason(&self, number: u8) -> &str {
+        let _ = number;
+        "own"
     }
 
     /// Returns whether the runt may leave. The answer is pure: asked twice, it is the same.

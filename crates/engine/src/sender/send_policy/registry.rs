@@ -292,6 +292,14 @@ impl Installed {
 }
 
 impl Rule for Installed {
+    fn name(&self) -> &str {
+        dispatch!(self, policy => policy.name())
+    }
+
+    fn reason(&self, number: u8) -> &str {
+        dispatch!(self, policy => policy.reason(number))
+    }
+
     #[inline]
     fn decide(&self, offer: &Offer, vars: &Vars) -> Verdict {
         dispatch!(self, policy => policy.decide(offer, vars))
