@@ -113,10 +113,7 @@ mod tests {
     use super::*;
 
     fn plan() -> Plan {
-        Plan {
-            repetitions: 10,
-            ..Plan::default()
-        }
+        Plan::default().repetitions(10)
     }
 
     #[test]
@@ -170,10 +167,7 @@ mod tests {
 
     #[test]
     fn a_small_plan_is_not_sampled() {
-        let plan = Plan {
-            lengths: tinygram_naglemark::Lengths::fixed(100, 10),
-            ..Plan::default()
-        };
+        let plan = Plan::default().lengths(tinygram_naglemark::Lengths::fixed(100, 10));
         let timed = |_: &Plan, _| panic!("it is sampled");
         assert_eq!(estimated(&plan, 1, plan.effort(), timed).unwrap(), None);
     }

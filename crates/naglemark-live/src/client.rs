@@ -55,7 +55,9 @@ impl Client {
     ) -> io::Result<Taken> {
         let mut taken = Taken {
             samples: Vec::with_capacity(trial.lengths.len()),
+            data_segments: Some(0),
             short_segments: Some(0),
+            retransmitted_segments: Some(0),
             ..Taken::default()
         };
         for lengths in trial.lengths.chunks(trial.requests_per_connection) {
@@ -66,13 +68,15 @@ impl Client {
                 made();
             }
             let counts = ask_counts(&mut stream)?;
-            taken.data_segments += u64::from(counts.data_segments);
-            taken.retransmitted_segments += u64::from(counts.retransmitted);
-            let short = counts.short_segments.map(u64::from);
-            taken.short_segments = taken
-                .short_segments
-                .zip(short)
-                .map(|(sum, more)| sum + more);
+            let add = |sum: &mut Option<u64>, more: Option<u32>| {
+                *sum = sum.zip(more).map(|(sum, more)| sum + u64::from(more));
+            };
+            add(&mut taken.data_segments, Some(counts.data_segments));
+            add(
+                &mut taken.retransmitted_segments,
+                Some(counts.retransmitted),
+            );
+            add(&mut taken.short_segments, counts.short_segments);
         }
         Ok(taken)
     }

@@ -29,10 +29,10 @@ pub struct Agreement {
     pub differing: Vec<u32>,
     /// The share of transfers that are delayed on both backends or on neither, in per cent.
     pub agreement_percent: f64,
-    /// Data segments per transfer, first and second.
-    pub segments_per_transfer: [f64; 2],
+    /// Data segments per transfer, first and second, of a backend that sees them.
+    pub segments_per_transfer: [Option<f64>; 2],
     /// The second's over the first's.
-    pub segments_ratio: f64,
+    pub segments_ratio: Option<f64>,
 }
 
 /// Compares every two backends, cell by cell. The outcomes are those of one plan, with all repetitions kept.
@@ -65,8 +65,8 @@ fn agreement(of: [&Outcome; 2], measured: [&Measured; 2]) -> Agreement {
     let transfers = delayed[0].len();
     let made = transfers * measured[0].taken.len() / rounds(measured[0]);
     let segments = measured.map(|it| {
-        let all: u64 = it.taken.iter().map(|taken| taken.data_segments).sum();
-        all as f64 / made.max(1) as f64
+        let all: Option<u64> = it.taken.iter().map(|taken| taken.data_segments).sum();
+        all.map(|all| all as f64 / made.max(1) as f64)
     });
     let cell = &measured[0].cell;
     Agreement {
@@ -80,7 +80,7 @@ fn agreement(of: [&Outcome; 2], measured: [&Measured; 2]) -> Agreement {
         agreement_percent: 100.0 * alike.count() as f64 / transfers.max(1) as f64,
         delayed: delayed.map(|of| of.into_iter().filter(|delayed| *delayed).count()),
         segments_per_transfer: segments,
-        segments_ratio: segments[1] / segments[0],
+        segments_ratio: segments[0].zip(segments[1]).map(|(one, other)| other / one),
     }
 }
 

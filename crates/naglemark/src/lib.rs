@@ -13,12 +13,10 @@
 //! use tinygram_naglemark::hosts::{Model, PaperHosts};
 //! use tinygram_naglemark::{Keep, Lengths, MediumKind, Plan, SocketPolicy, measure};
 //!
-//! let plan = Plan {
-//!     policies: vec![SocketPolicy::Default.into(), SocketPolicy::NoDelay.into()],
-//!     app_buffers: vec![8192],
-//!     lengths: Lengths::fixed(20_000, 100),
-//!     ..Plan::default()
-//! };
+//! let plan = Plan::default()
+//!     .policies([SocketPolicy::Default, SocketPolicy::NoDelay])
+//!     .app_buffers([8192])
+//!     .lengths(Lengths::fixed(20_000, 100));
 //! let mut hosts = PaperHosts::new(Model::Fitted, MediumKind::Fddi);
 //! let outcomes = measure(&plan, &mut [&mut hosts], Keep::Scores, &|_| {})?;
 //! println!("{}", outcomes[0]);
@@ -50,11 +48,11 @@
 //!         // A stack that knows other policies looks at `trial.policy` itself.
 //!         let no_delay = trial.policy.no_delay();
 //!         no_delay.ok_or_else(|| Error::policy("at-once", &trial.policy))?;
+//!         // What it does not see, such as segments, stays `None`.
 //!         let mut taken = Taken::default();
 //!         for &length in trial.lengths.iter() {
 //!             // Here a client of yours asks, and a server of yours writes `length` octets in pieces of
 //!             // `trial.app_buffer`.
-//!             taken.data_segments += u64::from(length.div_ceil(1460));
 //!             let elapsed = Duration::from_micros(200 + u64::from(length));
 //!             taken.samples.push(Sample { length, elapsed });
 //!         }
@@ -63,7 +61,9 @@
 //! }
 //!
 //! let outcomes = measure(&Plan::default(), &mut [&mut AtOnce], Keep::Scores, &|_| {})?;
-//! assert_eq!(outcomes[0].cells[0].score.score_percent, 0.0);
+//! let score = &outcomes[0].cells[0].score;
+//! assert_eq!(score.score_percent, 0.0);
+//! assert_eq!(score.segments_per_transfer, None);
 //! # Ok::<(), Error>(())
 //! ```
 //!
@@ -78,10 +78,7 @@
 //! use tinygram_naglemark::{Keep, Plan, Policy, measure};
 //!
 //! let always = SendPolicy::custom(from_fn(|_, _| Verdict::Send(Because::NoDelay)));
-//! let plan = Plan {
-//!     policies: vec![Policy::engine("ALWAYS", always)],
-//!     ..Plan::default()
-//! };
+//! let plan = Plan::default().policies([Policy::engine("ALWAYS", always)]);
 //! let mut hosts = LinuxHosts::new(Over::Veth);
 //! println!("{}", measure(&plan, &mut [&mut hosts], Keep::Scores, &|_| {})?[0]);
 //! # Ok::<(), tinygram_naglemark::Error>(())
@@ -128,4 +125,4 @@ pub use policy::{Policy, SocketPolicy};
 pub use score::{Score, Work, Yardstick, regression};
 pub use tinygram_engine::Duration;
 pub use tinygram_sim::medium::MediumKind;
-pub use trial::{REQUEST, Sample, Taken, Trial, TrialType};
+pub use trial::{REQUEST, Sample, Taken, Trial, TrialType, UnknownTrialType};

@@ -68,22 +68,21 @@ impl fmt::Display for Outcome {
              99 %, ms | x fewest | x earliest |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
         )?;
         for Measured { cell, score, .. } in &self.cells {
-            let short = score.short_segments_per_transfer;
-            let earliest = score.elapsed_over_earliest;
+            let known = |number: Option<f64>| number.map_or("-".into(), |it| format!("{it:.2}"));
             writeln!(
                 f,
-                "| {} | {} | {} | {} | {:.1} % | {:.2} | {} | {:.1} | {:.1} | {:.2} | {} |",
+                "| {} | {} | {} | {} | {:.1} % | {} | {} | {:.1} | {:.1} | {} | {} |",
                 cell.policy.label(),
                 cell.app_buffer,
                 cell.socket_buffer,
                 cell.trial_type.letter(),
                 score.score_percent,
-                score.segments_per_transfer,
-                short.map_or("-".into(), |short| format!("{short:.2}")),
+                known(score.segments_per_transfer),
+                known(score.short_segments_per_transfer),
                 score.mean_elapsed_ms,
                 score.p99_elapsed_ms,
-                score.segments_over_fewest,
-                earliest.map_or("-".into(), |times| format!("{times:.2}")),
+                known(score.segments_over_fewest),
+                known(score.elapsed_over_earliest),
             )?;
         }
         Ok(())

@@ -8,8 +8,19 @@ use crate::trial::{Trial, TrialType};
 ///
 /// [`Plan::default`] is the paper's plan (sections 6 and 7), but with one trial type (`S`), one
 /// pair of buffers (4096 and 65,536 octets), one repetition, and two policies: the stack's own
-/// ([`SocketPolicy::Default`]) and TCP_NODELAY. Replace the fields that you want to change.
+/// ([`SocketPolicy::Default`]) and TCP_NODELAY. Each field has a method that replaces it.
+///
+/// ```
+/// use tinygram_naglemark::{Plan, SocketPolicy, TrialType};
+///
+/// let plan = Plan::default()
+///     .policies([SocketPolicy::NoDelay, SocketPolicy::Cork])
+///     .app_buffers([512, 4096])
+///     .trial_types([TrialType::RandomEach]);
+/// assert_eq!(plan.cells().len(), 4);
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Plan {
     /// The policies, in the order in which they are shown.
     pub policies: Vec<Policy>,
@@ -67,6 +78,76 @@ impl Default for Plan {
 impl Plan {
     /// "A limit of three times this estimate" (section 6); the paper tried 2 and 4 as well.
     pub const PAPER_MULTIPLIER: u32 = 3;
+
+    /// Replaces the policies.
+    #[must_use]
+    pub fn policies<P: Into<Policy>>(mut self, policies: impl IntoIterator<Item = P>) -> Self {
+        self.policies = policies.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Replaces what the server writes at a time, in octets.
+    #[must_use]
+    pub fn app_buffers(mut self, octets: impl Into<Vec<u64>>) -> Self {
+        self.app_buffers = octets.into();
+        self
+    }
+
+    /// Replaces the server's send buffers, in octets.
+    #[must_use]
+    pub fn socket_buffers(mut self, octets: impl Into<Vec<u64>>) -> Self {
+        self.socket_buffers = octets.into();
+        self
+    }
+
+    /// Replaces the trial types.
+    #[must_use]
+    pub fn trial_types(mut self, types: impl Into<Vec<TrialType>>) -> Self {
+        self.trial_types = types.into();
+        self
+    }
+
+    /// Replaces the lengths of the answers.
+    #[must_use]
+    pub fn lengths(mut self, lengths: Lengths) -> Self {
+        self.lengths = lengths;
+        self
+    }
+
+    /// Replaces how many requests share a connection: `None` means all of them.
+    #[must_use]
+    pub fn requests_per_connection(mut self, requests: impl Into<Option<usize>>) -> Self {
+        self.requests_per_connection = requests.into();
+        self
+    }
+
+    /// Replaces how many times the estimate a transfer may take.
+    #[must_use]
+    pub fn multiplier(mut self, multiplier: u32) -> Self {
+        self.multiplier = multiplier;
+        self
+    }
+
+    /// Replaces how often each trial is run.
+    #[must_use]
+    pub fn repetitions(mut self, repetitions: u32) -> Self {
+        self.repetitions = repetitions;
+        self
+    }
+
+    /// Replaces how many transfers are made before each cell and not counted.
+    #[must_use]
+    pub fn warmup(mut self, transfers: u32) -> Self {
+        self.warmup = transfers;
+        self
+    }
+
+    /// Replaces the seed of all random numbers.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
 
     /// Returns the cells, in the order in which they are shown.
     #[must_use]

@@ -77,6 +77,17 @@ impl From<SocketPolicy> for Policy {
     }
 }
 
+/// A policy of the list has the list's label, another one what its rule [calls
+/// itself](tinygram_engine::sender::send_policy::Rule::name).
+impl From<SendPolicy> for Policy {
+    fn from(policy: SendPolicy) -> Self {
+        match policy.registered() {
+            Some(entry) => Self::engine(entry.label, policy),
+            None => Self::engine(policy.to_string(), policy),
+        }
+    }
+}
+
 impl From<&Registered> for Policy {
     fn from(entry: &Registered) -> Self {
         Self::engine(entry.label, (entry.make)())
@@ -137,5 +148,31 @@ impl SocketPolicy {
             Self::QuickAck => "the receiver sets TCP_QUICKACK before each read",
             Self::FlushByHand => "MSG_MORE with every write, TCP_NODELAY before waiting",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tinygram_engine::sender::send_policy::{Offer, Rule, Vars, Verdict, Why};
+
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    struct Never;
+
+    impl Rule for Never {
+        fn name(&self) -> &str {
+            "never"
+        }
+
+        fn decide(&self, _: &Offer, _: &Vars) -> Verdict {
+            Verdict::hold(Why::Own(0))
+        }
+    }
+
+    #[test]
+    fn a_rule_has_its_own_name_in_tables() {
+        assert_eq!(Policy::from(SendPolicy::custom(Never)).label(), "never");
+        assert_eq!(Policy::from(SendPolicy::Dldet).label(), "DLDET");
     }
 }

@@ -31,8 +31,8 @@ pub struct Score {
     pub score_percent: f64,
     /// Its standard deviation over repetitions, in percentage points.
     pub score_sd: f64,
-    /// Data segments per transfer, retransmissions included.
-    pub segments_per_transfer: f64,
+    /// Data segments per transfer, retransmissions included, if the backend sees them.
+    pub segments_per_transfer: Option<f64>,
     /// The segments below the MSS, if they are counted.
     pub short_segments_per_transfer: Option<f64>,
     /// Mean time from request to last octet.
@@ -42,8 +42,8 @@ pub struct Score {
     /// The slope of elapsed time over length by linear regression, delayed transfers left out
     /// (section 8.1).
     pub slope_ns_per_byte: f64,
-    /// Data segments, as a multiple of the fewest that could carry the octets.
-    pub segments_over_fewest: f64,
+    /// Data segments, as a multiple of the fewest that could carry the octets, if the backend sees them.
+    pub segments_over_fewest: Option<f64>,
     /// Mean time, as a multiple of the earliest possible delivery, if that is known.
     pub elapsed_over_earliest: Option<f64>,
     /// The work done for this cell; zero if another cell's run also served this one.
@@ -55,7 +55,7 @@ pub struct Score {
 pub struct Work {
     /// Transfers.
     pub transfers: u64,
-    /// Data segments of the server.
+    /// Data segments of the server, as far as they were seen.
     pub data_segments: u64,
     /// Events of a simulator.
     pub events: u64,
@@ -159,6 +159,8 @@ pub(crate) struct Sums {
     /// Zero if it is unknown.
     earliest_ns: f64,
     short_segments: u64,
+    /// Whether some repetition did not see the segments.
+    unseen: bool,
     /// Whether some repetition did not count short segments.
     short_uncounted: bool,
     regression: Regression,
@@ -187,11 +189,12 @@ impl Sums {
         let transfers = taken.samples.len();
         self.scores
             .push(100.0 * f64::from(delayed) / transfers.max(1) as f64);
+        self.unseen |= taken.data_segments.is_none();
         self.short_segments += taken.short_segments.unwrap_or(0);
         self.short_uncounted |= taken.short_segments.is_none();
         let work = Work {
             transfers: transfers as u64,
-            data_segments: taken.data_segments,
+            data_segments: taken.data_segments.unwrap_or(0),
             events: taken.events,
         };
         self.work = self.work.and(work);
@@ -205,15 +208,16 @@ impl Sums {
         let total_ns: f64 = self.elapsed_ns.iter().map(|ns| *ns as f64).sum();
         let (score_percent, score_sd) = mean_and_sd(&self.scores);
         let short = self.short_segments as f64 / transfers;
+        let segments = (!self.unseen).then_some(self.work.data_segments as f64);
         Score {
             score_percent,
             score_sd,
-            segments_per_transfer: self.work.data_segments as f64 / transfers,
+            segments_per_transfer: segments.map(|all| all / transfers),
             short_segments_per_transfer: (!self.short_uncounted).then_some(short),
             mean_elapsed_ms: total_ns / transfers / 1e6,
             p99_elapsed_ms: percentile(&mut self.elapsed_ns, 99) as f64 / 1e6,
             slope_ns_per_byte: self.regression.slope(),
-            segments_over_fewest: self.work.data_segments as f64 / self.fewest.max(1) as f64,
+            segments_over_fewest: segments.map(|all| all / self.fewest.max(1) as f64),
             elapsed_over_earliest: (self.earliest_ns > 0.0).then(|| total_ns / self.earliest_ns),
             work: self.work.without(self.of_others),
         }

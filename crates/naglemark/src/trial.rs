@@ -1,5 +1,7 @@
 //! A trial: the task of a backend, and its result.
 
+use std::fmt::{self, Write as _};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
@@ -65,9 +67,40 @@ impl Serialize for TrialType {
     }
 }
 
+/// Writes the name in tables, which is the paper's letter.
+impl fmt::Display for TrialType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char(self.letter())
+    }
+}
+
+/// Reads the name in tables. Capitals and small letters differ.
+///
+/// ```
+/// use tinygram_naglemark::TrialType;
+///
+/// assert_eq!("r".parse(), Ok(TrialType::RandomEach));
+/// assert_eq!(TrialType::RandomEach.to_string(), "r");
+/// ```
+impl FromStr for TrialType {
+    type Err = UnknownTrialType;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let mut all = Self::ALL.into_iter();
+        let known = all.find(|it| it.to_string() == name);
+        known.ok_or_else(|| UnknownTrialType(name.into()))
+    }
+}
+
+/// The error for a name that is no trial type's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no trial type is called `{0}`; there are S, s, R, r")]
+pub struct UnknownTrialType(pub String);
+
 /// The task of a backend: to answer requests, one after the other, each with a given number of
 /// octets. Sizes are in octets.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Trial {
     /// The policy of the server's TCP.
     pub policy: Policy,
@@ -112,12 +145,12 @@ pub struct Sample {
 pub struct Taken {
     /// The transfers, in order.
     pub samples: Vec<Sample>,
-    /// Data segments that the server sent, retransmissions included.
-    pub data_segments: u64,
+    /// Data segments that the server sent, retransmissions included; `None` if the backend does not see them.
+    pub data_segments: Option<u64>,
     /// Data segments below the MSS, if they are counted.
     pub short_segments: Option<u64>,
-    /// Retransmissions among the data segments.
-    pub retransmitted_segments: u64,
+    /// Retransmissions among the data segments, if they are counted.
+    pub retransmitted_segments: Option<u64>,
     /// Events that a simulator handled; 0 if there is no simulator.
     pub events: u64,
 }

@@ -48,9 +48,9 @@ impl Digest {
             self.add(u64::from(sample.length));
             self.add(sample.elapsed.as_nanos());
         }
-        self.add(taken.data_segments);
+        self.add(taken.data_segments.unwrap_or(u64::MAX));
         self.add(taken.short_segments.unwrap_or(u64::MAX));
-        self.add(taken.retransmitted_segments);
+        self.add(taken.retransmitted_segments.unwrap_or(u64::MAX));
         self.add(taken.events);
     }
 }
@@ -68,12 +68,12 @@ fn buffers(mss: u64, cluster: u64) -> [(u64, u64); 6] {
 }
 
 fn plan(policies: &[Policy], (app, socket): (u64, u64), number: u64) -> Plan {
-    Plan {
-        policies: policies.to_vec(),
-        app_buffers: vec![app],
-        socket_buffers: vec![socket],
-        trial_types: vec![TrialType::SequentialOne, TrialType::RandomEach],
-        lengths: Lengths {
+    Plan::default()
+        .policies(policies.to_vec())
+        .app_buffers([app])
+        .socket_buffers([socket])
+        .trial_types([TrialType::SequentialOne, TrialType::RandomEach])
+        .lengths(Lengths {
             series: Series {
                 from: 1000,
                 to: 99_000,
@@ -84,11 +84,9 @@ fn plan(policies: &[Policy], (app, socket): (u64, u64), number: u64) -> Plan {
                 transfers: 3,
                 ..Lengths::PAPER.random
             },
-        },
-        requests_per_connection: (number % 2 == 1).then_some(2),
-        seed: number,
-        ..Plan::default()
-    }
+        })
+        .requests_per_connection((number % 2 == 1).then_some(2))
+        .seed(number)
 }
 
 fn digest(hosts: &dyn VirtualTime, plans: impl IntoIterator<Item = Plan>, digest: &mut Digest) {

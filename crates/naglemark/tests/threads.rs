@@ -9,17 +9,15 @@ use tinygram_sim::costs::ComesIn;
 /// Returns a plan of a few cells. The cell of MSMV with writes of 6000 octets depends on which work
 /// interrupts which.
 fn plan() -> Plan {
-    let policy = |name| Registered::named(name).expect("registered").into();
-    Plan {
-        policies: vec![policy("nagle"), policy("msmv"), policy("off")],
-        app_buffers: vec![4096, 6000],
-        socket_buffers: vec![64 * 1024],
-        trial_types: vec![TrialType::ALL[0], TrialType::ALL[3]],
-        lengths: Lengths::fixed(20_011, 100),
-        repetitions: 2,
-        seed: 5,
-        ..Plan::default()
-    }
+    let policy = |name| Registered::named(name).expect("registered");
+    Plan::default()
+        .policies([policy("nagle"), policy("msmv"), policy("off")])
+        .app_buffers([4096, 6000])
+        .socket_buffers([64 * 1024])
+        .trial_types([TrialType::ALL[0], TrialType::ALL[3]])
+        .lengths(Lengths::fixed(20_011, 100))
+        .repetitions(2)
+        .seed(5)
 }
 
 /// Returns every transfer of every cell, as text.

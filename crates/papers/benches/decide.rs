@@ -44,20 +44,10 @@ fn situation() -> (Offer, Vars) {
     };
     let profile = Profile::named("tru64_4").expect("the paper's own stack");
     let fresh = Connection::established(&(profile.config)(&sizes), sizes.receive_buffer);
-    let vars = Vars {
-        nxt: sent,
-        max: sent,
-        written,
-        ..fresh.sender().vars()
-    };
-    let offer = Offer {
-        span: Span::new(sent, written),
-        empties: true,
-        idle_on_entry: false,
-        pass_over_mss: false,
-        outstanding_on_entry: vars.outstanding(),
-        held_since: None,
-    };
+    let mut vars = fresh.sender().vars();
+    (vars.nxt, vars.max) = (sent, sent);
+    vars.written = written;
+    let offer = Offer::new(Span::new(sent, written), &vars);
     (offer, vars)
 }
 

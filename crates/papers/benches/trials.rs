@@ -94,7 +94,7 @@ fn trials(criterion: &mut Criterion) {
             let once = hosts.simulate(&trial).expect("a policy of the engine's");
             let name = |counted| format!("{} {policy}/{counted}", medium.name());
             for (counted, count) in [
-                ("data segments", once.data_segments),
+                ("data segments", once.data_segments.unwrap_or(0)),
                 ("transfers", once.samples.len() as u64),
             ] {
                 criterion
@@ -111,13 +111,11 @@ fn trials(criterion: &mut Criterion) {
 /// Returns a trial with the middle of section 7's buffer sizes, and all requests on one connection.
 fn trial(policy: &str) -> Trial {
     let entry = Registered::named(policy).expect("a registered policy");
-    let plan = Plan {
-        policies: vec![entry.into()],
-        app_buffers: vec![32 * 1024],
-        socket_buffers: vec![64 * 1024],
-        seed: 0,
-        ..Plan::default()
-    };
+    let plan = Plan::default()
+        .policies([entry])
+        .app_buffers([32 * 1024])
+        .socket_buffers([64 * 1024])
+        .seed(0);
     plan.trial(&plan.cells()[0], 0)
 }
 

@@ -30,20 +30,18 @@ fn main() -> ExitCode {
     let Some(entry) = Registered::named(&name) else {
         return refuse(&format!("no policy {name}; see `tinygram policies`"));
     };
-    let plan = Plan {
-        policies: vec![entry.into()],
-        app_buffers: vec![APP_BUFFER],
-        socket_buffers: vec![SOCKET_BUFFER],
-        seed: 0,
-        ..Plan::default()
-    };
+    let plan = Plan::default()
+        .policies([entry])
+        .app_buffers([APP_BUFFER])
+        .socket_buffers([SOCKET_BUFFER])
+        .seed(0);
     let trial = plan.trial(&plan.cells()[0], 0);
     let taken = PaperHosts::new(Model::Fitted, medium).simulate(&trial);
     let taken = taken.expect("the paper's hosts know every policy of the engine's");
     println!(
         "{} transfers, {} data segments, {} events",
         taken.samples.len(),
-        taken.data_segments,
+        taken.data_segments.unwrap_or(0),
         taken.events,
     );
     ExitCode::SUCCESS

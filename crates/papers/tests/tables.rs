@@ -68,7 +68,10 @@ fn keeps_the_papers_order(table: &Table, ours: &[Entry], beyond: f64) {
 
 fn no_cell_beats_a_bound(cells: &[Measured]) {
     for Measured { cell, score, .. } in cells {
-        assert!(score.segments_over_fewest >= 1.0, "{cell:?} {score:?}");
+        assert!(
+            score.segments_over_fewest >= Some(1.0),
+            "{cell:?} {score:?}"
+        );
         assert!(
             score.elapsed_over_earliest >= Some(1.0),
             "{cell:?} {score:?}"
@@ -129,14 +132,12 @@ fn variants_that_differ_only_in_more_run_alike() {
         for trial_type in TrialType::ALL {
             let run = |variant: &str| {
                 let entry = Registered::named(variant).expect("a registered policy");
-                let plan = Plan {
-                    policies: vec![entry.into()],
-                    app_buffers: vec![32 << 10],
-                    socket_buffers: vec![16 << 10],
-                    trial_types: vec![trial_type],
-                    seed: 0,
-                    ..Plan::default()
-                };
+                let plan = Plan::default()
+                    .policies([entry])
+                    .app_buffers([32 << 10])
+                    .socket_buffers([16 << 10])
+                    .trial_types([trial_type])
+                    .seed(0);
                 let trial = plan.trial(&plan.cells()[0], 0);
                 let taken = hosts(5, Model::Fitted).simulate(&trial).expect("known");
                 (taken.samples, taken.data_segments, taken.short_segments)

@@ -138,20 +138,18 @@ impl Setting {
             name => Hosts::Linux(Box::new(self.linux(name)?)),
         };
         let trial_type = TrialType::with_letter(self.trial).filter(|it| !it.is_random());
-        let plan = Plan {
-            policies: vec![self.policy(&hosts)?],
-            app_buffers: vec![within("app_buffer", self.app_buffer, 1..=MOST_OCTETS)?],
-            socket_buffers: vec![within(
+        let plan = Plan::default()
+            .policies([self.policy(&hosts)?])
+            .app_buffers([within("app_buffer", self.app_buffer, 1..=MOST_OCTETS)?])
+            .socket_buffers([within(
                 "socket_buffer",
                 self.socket_buffer,
                 1..=MOST_OCTETS,
-            )?],
-            trial_types: vec![trial_type.ok_or("trial is S or s")?],
-            lengths: self.lengths()?,
-            multiplier: within("multiplier", self.multiplier, 1..=100)?,
-            seed: self.seed,
-            ..Plan::default()
-        };
+            )?])
+            .trial_types([trial_type.ok_or("trial is S or s")?])
+            .lengths(self.lengths()?)
+            .multiplier(within("multiplier", self.multiplier, 1..=100)?)
+            .seed(self.seed);
         let trial = plan.trial(&plan.cells()[0], 0);
         Ok((hosts, plan, trial))
     }

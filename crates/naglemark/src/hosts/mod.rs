@@ -95,9 +95,9 @@ impl Scene {
         let sample = |(&length, &elapsed)| Sample { length, elapsed };
         let taken = Taken {
             samples: lengths.iter().zip(elapsed).map(sample).collect(),
-            data_segments: counters.data_segments,
+            data_segments: Some(counters.data_segments),
             short_segments: Some(counters.short_segments),
-            retransmitted_segments: counters.retransmitted_segments,
+            retransmitted_segments: Some(counters.retransmitted_segments),
             events,
         };
         (taken, world.into_observer())

@@ -307,10 +307,7 @@ fn torn(number: u8, variant: &'static str) -> Figure {
 impl Figure {
     fn measured(self, effort: &Effort) -> Self {
         let buffers = (self.app_buffer, self.socket_buffer);
-        let plan = Plan {
-            repetitions: effort.repetitions,
-            ..plan(self.variant, buffers, effort.seed)
-        };
+        let plan = plan(self.variant, buffers, effort.seed).repetitions(effort.repetitions);
         let hosts = PaperHosts::new(Model::Fitted, self.medium);
         let measured = outcome(&plan, hosts, Keep::First).cells.remove(0);
         Self {

@@ -100,10 +100,7 @@ impl Set {
 
     fn with(&self, repetitions: u32, costs: Option<Costs>) -> Vec<Ours> {
         let wanted = |label: &str| self.scores.iter().any(|score| score.variant == label);
-        let mut plan = Plan {
-            repetitions,
-            ..self.plan.clone()
-        };
+        let mut plan = self.plan.clone().repetitions(repetitions);
         plan.policies.retain(|policy| wanted(policy.label()));
         let hosts = PaperHosts {
             costs: costs.or(self.hosts.costs),

@@ -111,7 +111,7 @@ fn cost(
         socket_buffer: buffers.1,
         slope_ns: regression(undelayed),
         delayed: delays.iter().filter(|delayed| **delayed).count(),
-        data_segments: taken.data_segments as f64 / transfers,
+        data_segments: taken.data_segments.unwrap_or(0) as f64 / transfers,
         short_segments: taken.short_segments.unwrap_or(0) as f64 / transfers,
     }
 }

@@ -58,10 +58,7 @@ impl Setting {
 
     /// Returns for each transfer of the first repetition whether its policy delayed it.
     pub(super) fn stalled(&self, taken: &Taken) -> Vec<bool> {
-        let undisturbed = Trial {
-            policy: policy(UNDISTURBED),
-            ..self.trial(0)
-        };
+        let undisturbed = self.trial(0).under(policy(UNDISTURBED));
         stalled(taken, &run(&self.hosts, &undisturbed))
     }
 }
@@ -80,13 +77,11 @@ pub(super) fn stalled(taken: &Taken, undisturbed: &Taken) -> Vec<bool> {
 
 /// Returns a plan of one cell of the trial type S, with the paper's lengths.
 pub(super) fn plan(variant: &str, (app_buffer, socket_buffer): (u64, u64), seed: u64) -> Plan {
-    Plan {
-        policies: vec![policy(variant)],
-        app_buffers: vec![app_buffer],
-        socket_buffers: vec![socket_buffer],
-        seed,
-        ..Plan::default()
-    }
+    Plan::default()
+        .policies([policy(variant)])
+        .app_buffers([app_buffer])
+        .socket_buffers([socket_buffer])
+        .seed(seed)
 }
 
 /// Runs a plan on the paper's hosts.

@@ -30,15 +30,13 @@ pub fn hosts(table: u8, model: Model) -> PaperHosts {
 /// Returns all 396 cells of each of these tables: 11 variants, 9 pairs of buffers, 4 trial types.
 #[must_use]
 pub fn plan(repetitions: u32, seed: u64) -> Plan {
-    Plan {
-        policies: VARIANTS.map(policy).into(),
-        app_buffers: APP_BUFFERS.into(),
-        socket_buffers: SOCKET_BUFFERS.into(),
-        trial_types: TrialType::ALL.into(),
-        repetitions,
-        seed,
-        ..Plan::default()
-    }
+    Plan::default()
+        .policies(VARIANTS.map(policy))
+        .app_buffers(APP_BUFFERS)
+        .socket_buffers(SOCKET_BUFFERS)
+        .trial_types(TrialType::ALL)
+        .repetitions(repetitions)
+        .seed(seed)
 }
 
 /// Measures a table's plan on all threads of rayon's current pool.

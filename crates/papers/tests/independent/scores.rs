@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use tinygram_naglemark::hosts::{Model, PaperHosts};
-use tinygram_naglemark::{Lengths, MediumKind, Plan, Random, Series, TrialType};
+use tinygram_naglemark::{Lengths, MediumKind, Random, Series, TrialType};
 use tinygram_papers::mogul::independent::{Score, Set};
 use tinygram_papers::mogul::tables::{VARIANTS, plan};
 
@@ -65,14 +65,12 @@ fn set(described: Described) -> Result<Set, String> {
             infer: described.infer,
             ..paper
         },
-        plan: Plan {
-            app_buffers: vec![described.app_buffer],
-            socket_buffers: vec![described.socket_buffer],
-            lengths: lengths(&described.lengths)?,
-            requests_per_connection: described.requests_per_connection,
-            multiplier: described.multiplier,
-            ..plan(described.repetitions, SEED)
-        },
+        plan: plan(described.repetitions, SEED)
+            .app_buffers([described.app_buffer])
+            .socket_buffers([described.socket_buffer])
+            .lengths(lengths(&described.lengths)?)
+            .requests_per_connection(described.requests_per_connection)
+            .multiplier(described.multiplier),
         scores: described
             .cells
             .iter()

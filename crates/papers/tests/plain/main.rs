@@ -8,7 +8,7 @@ use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_naglemark::hosts::{ACK_TICK, Costs, Model, PaperHosts};
 use tinygram_naglemark::{
-    Lengths, MediumKind, Plan, Policy, Score, Series, Taken, TrialType, VirtualTime, Yardstick,
+    Lengths, MediumKind, Plan, Score, Series, Taken, TrialType, VirtualTime, Yardstick,
 };
 use tinygram_sim::costs::SegmentCost;
 use transfers::{Set, Transfers};
@@ -73,12 +73,12 @@ fn simulated(set: Set) -> Vec<Taken> {
         ..PaperHosts::new(Model::Fitted, MediumKind::Fddi)
     };
     let nagle = SendPolicy::LIST.iter().find(|it| it.name == "nagle");
-    let plan = Plan {
-        policies: vec![Policy::from(nagle.expect("registered"))],
-        app_buffers: vec![set.app_buffer],
-        socket_buffers: vec![set.socket_buffer],
-        trial_types: vec![TrialType::SequentialOne],
-        lengths: Lengths {
+    let plan = Plan::default()
+        .policies([nagle.expect("registered")])
+        .app_buffers([set.app_buffer])
+        .socket_buffers([set.socket_buffer])
+        .trial_types([TrialType::SequentialOne])
+        .lengths(Lengths {
             series: Series {
                 from: 100,
                 to: 100_000,
@@ -86,9 +86,7 @@ fn simulated(set: Set) -> Vec<Taken> {
                 transfers: 1000,
             },
             ..Lengths::PAPER
-        },
-        ..Plan::default()
-    };
+        });
     let cell = &plan.cells()[0];
     let taken = (0..REPETITIONS).map(|number| hosts.simulate(&plan.trial(cell, number as u32)));
     taken

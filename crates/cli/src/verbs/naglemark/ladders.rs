@@ -180,14 +180,10 @@ mod tests {
     #[test]
     fn a_ladder_shows_the_transfer_that_was_measured() {
         for trial_type in [TrialType::SequentialOne, TrialType::RandomEach] {
-            let plan = Plan {
-                policies: vec![
-                    Registered::named("nagle")
-                        .expect("it is in the list")
-                        .into(),
-                ],
-                trial_types: vec![trial_type],
-                lengths: Lengths {
+            let plan = Plan::default()
+                .policies([Registered::named("nagle").expect("it is in the list")])
+                .trial_types([trial_type])
+                .lengths(Lengths {
                     random: tinygram_naglemark::Random {
                         transfers: 60,
                         to: 20_000,
@@ -198,9 +194,7 @@ mod tests {
                         step: 331,
                         ..Lengths::PAPER.series
                     },
-                },
-                ..Plan::default()
-            };
+                });
             let hosts = PaperHosts::new(Model::Fitted, MediumKind::Ethernet);
             let mut backend = hosts.clone();
             let outcomes =

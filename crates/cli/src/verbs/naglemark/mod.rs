@@ -188,10 +188,7 @@ fn others(args: &Args, plan: &Plan, on: &OnPaper) -> Vec<(usize, PaperHosts)> {
 
 /// Returns the plan with one repetition, which is enough for a model's distance from the paper.
 fn once(plan: &Plan) -> Plan {
-    Plan {
-        repetitions: 1,
-        ..plan.clone()
-    }
+    plan.clone().repetitions(1)
 }
 
 /// Returns the notes beneath the scores: how far they are from the paper's.

@@ -176,7 +176,7 @@ impl TxToken for Sending<'_> {
         let octets = segment.payload().len() as u32;
         if segment.src_port() == 7 && octets > 0 {
             let short = u64::from(octets < LINE.usual_mss().into());
-            line.taken.data_segments += 1;
+            *line.taken.data_segments.get_or_insert(0) += 1;
             *line.taken.short_segments.get_or_insert_default() += short;
         }
         let takes = LINE.wire().occupies(octets).as_nanos().div_ceil(1000) as i64;

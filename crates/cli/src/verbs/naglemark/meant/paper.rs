@@ -44,20 +44,17 @@ pub(super) fn meant(args: &Args) -> Result<Meant, Failure> {
         )?,
     };
     let variants = variants.into_iter();
-    let plan = Plan {
-        policies: variants
-            .map(|entry| policies::ours(entry, naglim))
-            .collect(),
-        app_buffers: or(&args.app_buffer, &APP_BUFFERS),
-        socket_buffers: or(&args.socket_buffer, &SOCKET_BUFFERS),
-        trial_types,
-        lengths,
-        requests_per_connection: requests_per_connection(args),
-        multiplier: args.multiplier.into(),
-        repetitions: args.repetitions.unwrap_or(PAPER_REPETITIONS),
-        warmup: 0,
-        seed: args.chance.seed,
-    };
+    let plan = Plan::default()
+        .policies(variants.map(|entry| policies::ours(entry, naglim)))
+        .app_buffers(or(&args.app_buffer, &APP_BUFFERS))
+        .socket_buffers(or(&args.socket_buffer, &SOCKET_BUFFERS))
+        .trial_types(trial_types)
+        .lengths(lengths)
+        .requests_per_connection(requests_per_connection(args))
+        .multiplier(args.multiplier.into())
+        .repetitions(args.repetitions.unwrap_or(PAPER_REPETITIONS))
+        .warmup(0)
+        .seed(args.chance.seed);
     if on.capture.is_some() {
         check_capture(&on, &plan)?;
     }

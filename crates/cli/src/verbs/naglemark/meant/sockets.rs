@@ -51,18 +51,17 @@ pub(super) fn meant(args: &Args) -> Result<Meant, Failure> {
     let chosen = policies::of_sockets(&args.variant, &backends)?;
     let profile = profile(args, &backends)?;
     let naglim = policies::naglim(args, chosen.iter().filter_map(|it| it.entry()))?;
-    let plan = Plan {
-        policies: chosen.iter().map(|it| it.policy(naglim)).collect(),
-        app_buffers: or(&args.app_buffer, &[4096]),
-        socket_buffers: or(&args.socket_buffer, &[65_536]),
-        trial_types,
-        lengths,
-        requests_per_connection: requests_per_connection(args),
-        multiplier: args.multiplier.into(),
-        repetitions: args.repetitions.unwrap_or(1),
-        warmup: args.warmup.unwrap_or(WARMUP),
-        seed: args.chance.seed,
-    };
+    let plan = Plan::default()
+        .policies(chosen.iter().map(|it| it.policy(naglim)))
+        .app_buffers(or(&args.app_buffer, &[4096]))
+        .socket_buffers(or(&args.socket_buffer, &[65_536]))
+        .trial_types(trial_types)
+        .lengths(lengths)
+        .requests_per_connection(requests_per_connection(args))
+        .multiplier(args.multiplier.into())
+        .repetitions(args.repetitions.unwrap_or(1))
+        .warmup(args.warmup.unwrap_or(WARMUP))
+        .seed(args.chance.seed);
     let on = OnSockets {
         backends,
         hosts: args.hosts,

@@ -5,6 +5,8 @@ use tinygram_naglemark::{Agreement, Cell, Conditions, Outcome, Outliers};
 use tinygram_report::units::size;
 use tinygram_report::{Align, Column, Entry, Table};
 
+use super::panel::COUNTED;
+
 /// Returns a table for every two backends.
 pub(in super::super) fn agreement(agreements: &[Agreement]) -> impl Iterator<Item = Table> {
     agreements
@@ -33,9 +35,12 @@ fn table([one, other]: &[String; 2], agreements: &[Agreement]) -> Table {
             it.delayed[0].to_string(),
             it.delayed[1].to_string(),
             format!("{:.1} %", it.agreement_percent),
-            format!("{:.3}", it.segments_per_transfer[0]),
-            format!("{:.3}", it.segments_per_transfer[1]),
-            format!("{:+.2} %", 100.0 * (it.segments_ratio - 1.0)),
+            format!("{:.3}", it.segments_per_transfer[0].expect(COUNTED)),
+            format!("{:.3}", it.segments_per_transfer[1].expect(COUNTED)),
+            format!(
+                "{:+.2} %",
+                100.0 * (it.segments_ratio.expect(COUNTED) - 1.0)
+            ),
         ]
         .map(Entry::new)
         .into()

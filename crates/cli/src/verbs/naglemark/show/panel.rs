@@ -54,11 +54,14 @@ impl Panel {
     }
 }
 
+/// Why there is a count.
+pub(super) const COUNTED: &str = "the program's backends see the segments";
+
 impl Record {
     fn new(conditions: &Conditions, measured: &Measured, table: Option<&Table>) -> Self {
         let Measured { cell, score, .. } = measured;
         // A bound that can be beaten is not a bound.
-        let bound = |distance: f64| (conditions.backend == SIMULATED).then_some(distance);
+        let bound = |distance: Option<f64>| distance.filter(|_| conditions.backend == SIMULATED);
         let table = table.filter(|_| published::is_published(cell));
         let published = table.and_then(|table| {
             table.published(cell.policy.label(), cell.app_buffer, cell.socket_buffer)
@@ -73,7 +76,7 @@ impl Record {
             trial: cell.trial_type.letter(),
             score_percent: score.score_percent,
             score_sd: score.score_sd,
-            segments_per_transfer: score.segments_per_transfer,
+            segments_per_transfer: score.segments_per_transfer.expect(COUNTED),
             short_segments_per_transfer: score.short_segments_per_transfer,
             mean_elapsed_ms: score.mean_elapsed_ms,
             p99_elapsed_ms: score.p99_elapsed_ms,
