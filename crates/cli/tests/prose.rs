@@ -15,14 +15,6 @@ const LONG_FILES: &[(&str, usize)] = &[
     ("cli/tests/diagnose.rs", 609),
     ("cli/tests/guard.rs", 561),
     ("cli/tests/mcp.rs", 572),
-    ("engine/src/connection/mod.rs", 583),
-    ("engine/tests/edges.rs", 562),
-    ("engine/tests/scenarios/play.rs", 530),
-    ("papers/src/mogul/figures.rs", 507),
-    ("tcp/src/calls.rs", 529),
-    ("tcp/src/lib.rs", 503),
-    ("tcp/tests/conversations/urgent.rs", 555),
-    ("watch/src/site/python.rs", 517),
 ];
 
 /// First words that name the source by which a function is written.

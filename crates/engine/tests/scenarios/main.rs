@@ -3,6 +3,7 @@
 //! A script of a policy must also fail under the plain rules, otherwise it would prove nothing. All
 //! scripts of a policy together distinguish it from every other policy.
 
+mod failure;
 mod notation;
 mod play;
 mod script;

@@ -4,12 +4,12 @@
 //! line; a line that does not begin with `>` means that nothing left before it.
 
 use std::collections::VecDeque;
-use std::fmt;
 
 use tinygram_engine::connection::{Connection, Wrote};
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy};
 use tinygram_engine::{Duration, Events, Instant, Outbox, Segment};
 
+use crate::failure::{Failure, Parted, Played, same};
 use crate::notation::{Wire, notation};
 use crate::script::{Call, Claim, Ends, Event, Number, Returned, Script, What};
 use crate::setup::{Instead, Stage, stage};
@@ -28,23 +28,6 @@ pub(crate) const NEWS: [(&str, Events); 7] = [
 /// More wake-ups than this at one instant are a busy loop: the engine has nine timers.
 const WAKEUPS_AT_ONE_INSTANT: u32 = 9;
 
-/// The place where script and connection differ.
-#[derive(Clone, Debug)]
-pub(crate) struct Failure {
-    pub(crate) line: usize,
-    pub(crate) text: String,
-    pub(crate) expected: String,
-    pub(crate) got: String,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "line {}: {}", self.line, self.text)?;
-        writeln!(f, "  expected: {}", self.expected)?;
-        write!(f, "  got:      {}", self.got)
-    }
-}
-
 /// Plays `script`.
 pub(crate) fn play(script: &Script, instead: Instead<'_>) -> Result<(), Failure> {
     let staged = stage(&script.setup, instead).map_err(|refused| Failure {
@@ -62,37 +45,6 @@ pub(crate) fn play(script: &Script, instead: Instead<'_>) -> Result<(), Failure>
         Some(last) => player.end().map_err(|parted| parted.at(last)),
     }
 }
-
-/// A failure whose line is not known yet.
-struct Parted {
-    expected: String,
-    got: String,
-    /// The line that made the claim, if it is not the one being played.
-    elsewhere: Option<(usize, String)>,
-}
-
-impl Parted {
-    fn new(expected: impl Into<String>, got: impl Into<String>) -> Self {
-        Self {
-            expected: expected.into(),
-            got: got.into(),
-            elsewhere: None,
-        }
-    }
-
-    fn at(self, event: &Event) -> Failure {
-        let here = (event.line, event.text.clone());
-        let (line, text) = self.elsewhere.unwrap_or(here);
-        Failure {
-            line,
-            text,
-            expected: self.expected,
-            got: self.got,
-        }
-    }
-}
-
-type Played = Result<(), Parted>;
 
 struct Player {
     connection: Connection,
@@ -506,13 +458,6 @@ impl Player {
                 }
             }
         }
-    }
-}
-
-fn same<T: PartialEq + fmt::Debug>(expected: &T, got: &T) -> Played {
-    match expected == got {
-        true => Ok(()),
-        false => Err(Parted::new(format!("{expected:?}"), format!("{got:?}"))),
     }
 }
 

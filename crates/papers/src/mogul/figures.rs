@@ -3,35 +3,16 @@
 //! The figures' points are not published as numbers. If the text does not name the buffers or the
 //! network of a figure, they are inferred from what it says, and the figure says so.
 
-use tinygram_engine::Duration;
-use tinygram_engine::sender::send_policy::Registered;
-use tinygram_naglemark::hosts::{Model, PaperHosts};
-use tinygram_naglemark::{Keep, MediumKind, Plan, Sample, Yardstick, regression};
+mod figure;
 
-use super::published::Table;
-use super::scores::{RULES, parameters};
-use super::stalled::{outcome, plan};
+use tinygram_engine::Duration;
+use tinygram_naglemark::{MediumKind, Sample};
+
 use super::tables::entry_tolerance;
-use crate::experiment::{Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series};
+use crate::experiment::{Class, Effort, Origin, Outcome, Row};
 use crate::standard::Standard;
 use crate::value::{Tolerance, Value};
-
-const KIB: u64 = 1024;
-
-/// A figure: one trial of 1000 transfers of growing length on one connection.
-struct Figure {
-    number: u8,
-    variant: &'static str,
-    medium: MediumKind,
-    app_buffer: u64,
-    socket_buffer: u64,
-    /// The source of the setting, or what it was inferred from.
-    setting: Origin,
-    /// The samples of the first repetition, which are drawn.
-    samples: Vec<Sample>,
-    /// The mean score over all repetitions.
-    score_percent: f64,
-}
+use figure::{Figure, KIB, elapsed_ms, row, text};
 
 /// "One would hope the response time to be a smooth line, whose slope is the underlying network
 /// bandwidth, as shown in figure 7" (section 6).
@@ -304,157 +285,8 @@ fn torn(number: u8, variant: &'static str) -> Figure {
     }
 }
 
-impl Figure {
-    fn measured(self, effort: &Effort) -> Self {
-        let buffers = (self.app_buffer, self.socket_buffer);
-        let plan = plan(self.variant, buffers, effort.seed).repetitions(effort.repetitions);
-        let hosts = PaperHosts::new(Model::Fitted, self.medium);
-        let measured = outcome(&plan, hosts, Keep::First).cells.remove(0);
-        Self {
-            samples: measured.first().to_vec(),
-            score_percent: measured.score.score_percent,
-            ..self
-        }
-    }
-
-    fn yardstick(&self) -> Yardstick {
-        Yardstick {
-            medium: self.medium,
-            wire: Some(self.medium.wire()),
-            rtt: Duration::ZERO,
-            mss: self.medium.usual_mss(),
-            multiplier: Plan::PAPER_MULTIPLIER,
-        }
-    }
-
-    fn is_delayed(&self, sample: &Sample) -> bool {
-        self.yardstick().is_delayed(sample)
-    }
-
-    /// Returns the lengths of delayed transfers.
-    fn delayed(&self) -> Vec<u32> {
-        let delayed = self.samples.iter().filter(|sample| self.is_delayed(sample));
-        delayed.map(|sample| sample.length).collect()
-    }
-
-    fn slope(&self) -> f64 {
-        let undelayed = self
-            .samples
-            .iter()
-            .filter(|sample| !self.is_delayed(sample));
-        regression(undelayed)
-    }
-
-    fn score(&self, published: Option<f64>, tolerance: Tolerance) -> Row {
-        row(
-            "score (%)",
-            published.map(|percent| Standard::printed(Value::Number(percent, 1))),
-            Value::Number(self.score_percent, 1),
-            tolerance,
-            Class::Fitted,
-        )
-    }
-
-    /// Returns the score of one trial, compared with the entry of a table for which it is the worst
-    /// trial type.
-    fn score_of_table(&self, number: u8) -> Row {
-        let table = Table::numbered(number).expect("a table of the paper");
-        let entry = table.published(self.variant, self.app_buffer, self.socket_buffer);
-        let (_, percent) = entry.expect("an entry of the paper");
-        self.score(
-            Some(percent),
-            entry_tolerance(number, self.variant, percent),
-        )
-    }
-
-    fn outcome(self, rows: Vec<Row>) -> Outcome {
-        let mut parameters = parameters();
-        parameters.insert(
-            0,
-            Parameter {
-                name: "setting",
-                value: format!(
-                    "{} with {}K application and {}K socket buffers",
-                    network(&self.medium),
-                    self.app_buffer / KIB,
-                    self.socket_buffer / KIB
-                ),
-                origin: self.setting,
-            },
-        );
-        Outcome {
-            rules: RULES.to_vec(),
-            parameters,
-            rows,
-            plots: vec![self.plot()],
-            notes: vec![
-                "The figure's points are not published. The comparison uses what the text says \
-                 about them."
-                    .into(),
-            ],
-            ..Outcome::default()
-        }
-    }
-
-    fn plot(&self) -> Plot {
-        let points = |delayed: bool| {
-            let of_it = self
-                .samples
-                .iter()
-                .filter(|it| self.is_delayed(it) == delayed);
-            of_it
-                .map(|it| (f64::from(it.length), elapsed_ms(it)))
-                .collect()
-        };
-        let line = |name: &str, multiplier: u32, mark| Series {
-            name: name.into(),
-            mark,
-            points: [0, LONGEST]
-                .map(|length| {
-                    let limit = self
-                        .yardstick()
-                        .estimate(length)
-                        .times(u64::from(multiplier));
-                    (f64::from(length), limit.as_nanos() as f64 / 1e6)
-                })
-                .into(),
-        };
-        let summary = Registered::named(self.variant).map_or("", |entry| entry.label);
-        Plot {
-            title: format!(
-                "Figure {}: {summary}, {}, application buffer {}K, socket buffer {}K",
-                self.number,
-                network(&self.medium),
-                self.app_buffer / KIB,
-                self.socket_buffer / KIB
-            ),
-            x: "message length (bytes)",
-            y: "elapsed time (ms)",
-            series: vec![
-                Series {
-                    name: "not delayed".into(),
-                    mark: Mark::Dots,
-                    points: points(false),
-                },
-                Series {
-                    name: "delayed".into(),
-                    mark: Mark::Crosses,
-                    points: points(true),
-                },
-                line("estimate: length / raw rate + 10 ms", 1, Mark::Line),
-                line(
-                    "cutoff: three times the estimate",
-                    Plan::PAPER_MULTIPLIER,
-                    Mark::Dashed,
-                ),
-            ],
-        }
-    }
-}
-
 /// Lengths grow by 100 octets up to 100,000 (section 7).
 const STEP: u32 = 100;
-const LONGEST: u32 = 100_000;
 
 /// Returns the first of the trial's lengths that is longer than `octets`.
 fn after(octets: u32) -> u32 {
@@ -470,35 +302,4 @@ fn length(what: &'static str, wanted: u32, ours: Option<u32>) -> Row {
         Tolerance::Within(f64::from(STEP)),
         Class::Fitted,
     )
-}
-
-fn row(
-    measure: &'static str,
-    standard: Option<Standard>,
-    reproduced: Value,
-    tolerance: Tolerance,
-    class: Class,
-) -> Row {
-    Row {
-        cell: vec![("measure", text(measure))],
-        standard,
-        reproduced,
-        tolerance,
-        class,
-    }
-}
-
-fn network(medium: &MediumKind) -> &'static str {
-    match medium {
-        MediumKind::Fddi => "FDDI",
-        _ => "Ethernet",
-    }
-}
-
-fn elapsed_ms(sample: &Sample) -> f64 {
-    sample.elapsed.as_nanos() as f64 / 1e6
-}
-
-fn text(words: &str) -> Value {
-    Value::Text(words.into())
 }

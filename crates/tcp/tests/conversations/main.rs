@@ -4,6 +4,7 @@ mod marks;
 mod options;
 mod suites;
 mod urgent;
+mod urgent_sent;
 
 use std::io::{ErrorKind, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -152,7 +153,7 @@ impl World {
             core,
             now,
             ours,
-            listener: Some(listener),
+            listener: None,
             connection: Some(key),
             iss: 0,
         };

@@ -5,12 +5,15 @@
 //! file and table of lines from the process later. The offsets are those of CPython's structures,
 //! which stay the same within a minor version.
 
+mod layout;
+
 use std::collections::HashMap;
 use std::fs;
 
 use object::{Object, ObjectSymbol};
 
 use super::{Frame, Stack, maps};
+use layout::{Layout, layout};
 
 /// The interpreters by process; `None` for programs that are not Python.
 #[derive(Default)]
@@ -50,85 +53,6 @@ pub struct Thread {
     /// An offset in a frame: the instruction.
     pub instruction: u16,
 }
-
-/// Offsets in octets in the structures of one minor version.
-struct Layout {
-    /// `3.11`, as in `libpython3.11.so.1.0`.
-    minor: u32,
-    interpreters_head: u64,
-    threads_head: u64,
-    thread_next: u64,
-    thread_native_id: u64,
-    current: u16,
-    indirect: Option<u16>,
-    frame_code: u16,
-    frame_previous: u16,
-    frame_instruction: u16,
-    code_filename: u64,
-    code_qualname: u64,
-    code_first_line: u64,
-    code_line_table: u64,
-    code_instructions: u64,
-    /// The length of a string object's header: for ASCII strings, and for others.
-    string_heads: [u64; 2],
-}
-
-const LAYOUTS: [Layout; 3] = [
-    Layout {
-        minor: 11,
-        interpreters_head: 40,
-        threads_head: 16,
-        thread_next: 8,
-        thread_native_id: 160,
-        current: 56,
-        indirect: Some(8),
-        frame_code: 32,
-        frame_previous: 48,
-        frame_instruction: 56,
-        code_filename: 112,
-        code_qualname: 128,
-        code_first_line: 72,
-        code_line_table: 136,
-        code_instructions: 184,
-        string_heads: [48, 72],
-    },
-    Layout {
-        minor: 12,
-        interpreters_head: 40,
-        threads_head: 72,
-        thread_next: 8,
-        thread_native_id: 144,
-        current: 56,
-        indirect: Some(0),
-        frame_code: 0,
-        frame_previous: 8,
-        frame_instruction: 56,
-        code_filename: 112,
-        code_qualname: 128,
-        code_first_line: 68,
-        code_line_table: 136,
-        code_instructions: 192,
-        string_heads: [40, 56],
-    },
-    Layout {
-        minor: 13,
-        interpreters_head: 632,
-        threads_head: 7344,
-        thread_next: 8,
-        thread_native_id: 160,
-        current: 72,
-        indirect: None,
-        frame_code: 0,
-        frame_previous: 8,
-        frame_instruction: 56,
-        code_filename: 112,
-        code_qualname: 128,
-        code_first_line: 68,
-        code_line_table: 136,
-        code_instructions: 200,
-        string_heads: [40, 56],
-    },
-];
 
 /// A code object.
 struct Code {
@@ -336,21 +260,6 @@ fn thread_numbers(pid: u32) -> HashMap<u64, u32> {
     numbers
 }
 
-/// `python3.11`, `libpython3.11.so.1.0`: the layout of the version in the name.
-fn layout(name: &str) -> Option<&'static Layout> {
-    let at = name.find("3.")?;
-    let digits: String = name[at + 2..]
-        .chars()
-        .take_while(char::is_ascii_digit)
-        .collect();
-    // The build without the interpreter lock (3.13t) has other offsets.
-    if name[at + 2 + digits.len()..].starts_with('t') {
-        return None;
-    }
-    let minor: u32 = digits.parse().ok()?;
-    LAYOUTS.iter().find(|layout| layout.minor == minor)
-}
-
 impl Code {
     fn read(pid: u32, address: u64, layout: &Layout) -> Option<Self> {
         let pointer = |offset| maps::read_u64(pid, beyond(address, offset));
@@ -518,6 +427,7 @@ const MOST_THREADS: usize = 4096;
 
 #[cfg(test)]
 mod tests {
+    use super::layout::LAYOUTS;
     use super::*;
 
     #[test]
@@ -582,16 +492,6 @@ mod tests {
             }
         }
         assert!(Code::read(pid, u64::MAX, &LAYOUTS[0]).is_none());
-    }
-
-    #[test]
-    fn versions_are_known_by_the_files_name() {
-        let minor = |name| layout(name).map(|layout| layout.minor);
-        assert_eq!(minor("python3.11"), Some(11));
-        assert_eq!(minor("libpython3.13.so.1.0"), Some(13));
-        assert_eq!(minor("python3.13t"), None);
-        assert_eq!(minor("python3.8"), None);
-        assert_eq!(minor("python3"), None);
     }
 
     #[test]
