@@ -9,9 +9,8 @@
 //! not interpose itself. So the library is compiled a second time, with `--cfg interpose`, by the
 //! same cargo into its own folder. That gives the one for glibc, where the program is built for glibc. The one for musl
 //! takes a linker for musl, which most machines lack. So a release builds both before, and names their folder by
-//! `TINYGRAM_LIBRARIES`: `preload-glibc.so` and `preload-musl.so`. The crate `tinygram-preload` says where its sources are and
-//! contains those of `tinygram-coalesce`, so this works alike in a checkout and from packages, for
-//! `cargo run`, `test`, `install` and `package`.
+//! `TINYGRAM_LIBRARIES`: `preload-glibc.so` and `preload-musl.so`. Each of the library's crates says where its sources
+//! are, so this works alike in a checkout and from packages, for `cargo run`, `test`, `install` and `package`.
 
 #[path = "build/page.rs"]
 mod page;
@@ -30,19 +29,12 @@ fn main() {
     let carried = out.join("preload-glibc.so");
     fs::write(out.join("preload-musl.so"), []).expect("OUT_DIR can be written");
     let target = env::var("TARGET").expect("cargo sets TARGET");
-    let sources = env::var_os("DEP_TINYGRAM_PRELOAD_SOURCES").expect("its build script says so");
-    let sources = Path::new(&sources);
-    println!("cargo::rerun-if-changed={}", sources.join("src").display());
-    // In a checkout they are behind symbolic links, which cargo does not follow when it checks for
-    // changes.
-    for library in LIBRARIES {
-        if let Ok(folder) = sources.join(library).canonicalize() {
-            println!("cargo::rerun-if-changed={}", folder.display());
-        }
+    for name in ["preload"].into_iter().chain(LIBRARIES) {
+        println!("cargo::rerun-if-changed={}", sources(name).display());
     }
     if target == "x86_64-unknown-linux-gnu" {
         let project = out.join("preload");
-        write_project(&project, sources);
+        write_project(&project);
         let built = compile(&project, &target);
         fs::copy(&built, &carried)
             .unwrap_or_else(|error| panic!("copying {}: {error}", built.display()));
@@ -86,9 +78,16 @@ fn carry_page(out: &Path) {
 /// The crates that the library is built on; they depend on none themselves.
 const LIBRARIES: [&str; 2] = ["coalesce", "stalls"];
 
+/// Returns the folder of the sources of `tinygram-NAME`, whose build script says where it is.
+fn sources(name: &str) -> PathBuf {
+    let told = format!("DEP_TINYGRAM_{}_SOURCES", name.to_uppercase());
+    let folder = env::var_os(told).expect("its build script says so");
+    Path::new(&folder).join("src")
+}
+
 /// Writes the manifests of a workspace of the library's crates, and the outer build's lock file.
-fn write_project(project: &Path, sources: &Path) {
-    let root = |folder: &str| format!("{:?}", sources.join(folder).join("lib.rs"));
+fn write_project(project: &Path) {
+    let root = |name: &str| format!("{:?}", sources(name).join("lib.rs"));
     let version = env!("CARGO_PKG_VERSION");
     let needs = LIBRARIES.map(|name| format!("tinygram-{name} = {{ path = {name:?} }}\n"));
     let mut manifests = vec![(
@@ -103,7 +102,7 @@ fn write_project(project: &Path, sources: &Path) {
              [profile.release]\nlto = \"fat\"\ncodegen-units = 1\nstrip = true\n\
              [lints.rust]\n\
              unexpected_cfgs = {{ level = \"warn\", check-cfg = [\"cfg(interpose)\"] }}\n",
-            root("src"),
+            root("preload"),
             needs.concat()
         ),
     )];

@@ -11,12 +11,9 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    // In a checkout a symbolic link, which cargo does not follow when it looks for changes.
-    let rule = here.join("coalesce");
-    println!(
-        "cargo::rerun-if-changed={}",
-        rule.canonicalize().unwrap_or(rule.clone()).display()
-    );
+    let rule = env::var_os("DEP_TINYGRAM_COALESCE_SOURCES").expect("its build script says so");
+    let rule = Path::new(&rule).join("src");
+    println!("cargo::rerun-if-changed={}", rule.display());
     let carried = out.join("inside.so");
     // The code needs no C library, so what the host's compiler makes serves programs for any.
     let is = |name: &str, value: &str| env::var(name).as_deref() == Ok(value);
