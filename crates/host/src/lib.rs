@@ -17,6 +17,7 @@ pub mod place;
 pub mod process;
 mod programs;
 pub mod recorder;
+mod ring;
 pub mod root;
 pub mod route;
 pub mod scope;

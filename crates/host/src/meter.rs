@@ -5,21 +5,19 @@
 //! again. Two tracepoints are used while the meter is open; every write and read on the host costs a look into a table
 //! then, about a tenth of a microsecond.
 
-use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use aya::Ebpf;
-use aya::maps::{HashMap, MapData, PerCpuArray, RingBuf};
-use aya::programs::BtfTracePoint;
+use aya::maps::{HashMap, MapData};
 
 use crate::lacking::Lacking;
-use crate::programs::{Programs, missing};
+use crate::programs::Programs;
+use crate::ring::Ring;
 
 /// The attached programs. Dropping it detaches them.
 pub struct Meter {
-    turns: RingBuf<MapData>,
+    turns: Ring,
     measured: HashMap<MapData, u64, u64>,
-    unmeasured: PerCpuArray<MapData, u64>,
     _object: Ebpf,
 }
 
@@ -50,21 +48,10 @@ impl Meter {
     /// Returns what the kernel or the privileges lack, in one line.
     pub fn open() -> Result<Self, Lacking> {
         let mut programs = Programs::load(OBJECT)?;
-        for (name, tracepoint) in TRACEPOINTS {
-            let program = programs.object.program_mut(name);
-            let program: &mut BtfTracePoint = program
-                .ok_or_else(|| missing(name))?
-                .try_into()
-                .map_err(|error| Lacking::of(&error))?;
-            program
-                .load(tracepoint, &programs.btf)
-                .and_then(|()| program.attach().map(drop))
-                .map_err(|error| Lacking::of(&error))?;
-        }
+        programs.attach(&TRACEPOINTS)?;
         Ok(Self {
-            turns: programs.map("turns")?,
+            turns: Ring::of(&mut programs, "turns", "unmeasured")?,
             measured: programs.map("measured")?,
-            unmeasured: programs.map("unmeasured")?,
             _object: programs.object,
         })
     }
@@ -81,26 +68,17 @@ impl Meter {
 
     /// Passes the turns since the last call to `each`. If there are none yet, waits for at most `patience`.
     pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Turn)) {
-        let mut polled = libc::pollfd {
-            fd: self.turns.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        let patience_ms = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
-        // SAFETY: one entry, which outlives the call.
-        unsafe { libc::poll(&raw mut polled, 1, patience_ms) };
-        while let Some(record) = self.turns.next() {
-            if let Some(turn) = decode(&record) {
+        self.turns.poll(patience, |record| {
+            if let Some(turn) = decode(record) {
                 each(turn);
             }
-        }
+        });
     }
 
     /// Returns how many turns found no room since the start.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        let counts = self.unmeasured.get(&0, 0);
-        counts.map_or(0, |counts| counts.iter().sum())
+        self.turns.lost(0)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Loads the BPF objects of this crate.
 
 use aya::maps::Map;
+use aya::programs::BtfTracePoint;
 use aya::{Btf, Ebpf, EbpfLoader};
 
 use crate::lacking::Lacking;
@@ -17,6 +18,22 @@ impl Programs {
         let object = EbpfLoader::new().btf(Some(&btf)).load(object);
         let object = object.map_err(|error| Lacking::of(&error))?;
         Ok(Self { object, btf })
+    }
+
+    /// Attaches programs, each to its tracepoint: pairs of their names. They stay attached as long as the object.
+    pub(crate) fn attach(&mut self, tracepoints: &[(&str, &str)]) -> Result<(), Lacking> {
+        for (name, tracepoint) in tracepoints {
+            let program = self.object.program_mut(name);
+            let program: &mut BtfTracePoint = program
+                .ok_or_else(|| missing(name))?
+                .try_into()
+                .map_err(|error| Lacking::of(&error))?;
+            program
+                .load(tracepoint, &self.btf)
+                .and_then(|()| program.attach().map(drop))
+                .map_err(|error| Lacking::of(&error))?;
+        }
+        Ok(())
     }
 
     /// Takes a map out of the object.

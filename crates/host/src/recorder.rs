@@ -5,21 +5,19 @@
 //! used while the recorder is open; every write, read and segment of data on the host costs a look into a table then,
 //! about a tenth of a microsecond.
 
-use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use aya::Ebpf;
-use aya::maps::{HashMap, MapData, PerCpuArray, RingBuf};
-use aya::programs::BtfTracePoint;
+use aya::maps::{HashMap, MapData};
 
 use crate::lacking::Lacking;
-use crate::programs::{Programs, missing};
+use crate::programs::Programs;
+use crate::ring::Ring;
 
 /// The attached programs. Dropping it detaches them.
 pub struct Recorder {
-    steps: RingBuf<MapData>,
+    steps: Ring,
     recorded: HashMap<MapData, u64, u32>,
-    unrecorded: PerCpuArray<MapData, u64>,
     _object: Ebpf,
 }
 
@@ -81,21 +79,10 @@ impl Recorder {
     /// Returns what the kernel or the privileges lack, in one line.
     pub fn open() -> Result<Self, Lacking> {
         let mut programs = Programs::load(OBJECT)?;
-        for (name, tracepoint) in TRACEPOINTS {
-            let program = programs.object.program_mut(name);
-            let program: &mut BtfTracePoint = program
-                .ok_or_else(|| missing(name))?
-                .try_into()
-                .map_err(|error| Lacking::of(&error))?;
-            program
-                .load(tracepoint, &programs.btf)
-                .and_then(|()| program.attach().map(drop))
-                .map_err(|error| Lacking::of(&error))?;
-        }
+        programs.attach(&TRACEPOINTS)?;
         Ok(Self {
-            steps: programs.map("steps")?,
+            steps: Ring::of(&mut programs, "steps", "unrecorded")?,
             recorded: programs.map("recorded")?,
-            unrecorded: programs.map("unrecorded")?,
             _object: programs.object,
         })
     }
@@ -112,26 +99,17 @@ impl Recorder {
 
     /// Passes the steps since the last call to `each`. If there are none yet, waits for at most `patience`.
     pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Step)) {
-        let mut polled = libc::pollfd {
-            fd: self.steps.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        let patience_ms = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
-        // SAFETY: one entry, which outlives the call.
-        unsafe { libc::poll(&raw mut polled, 1, patience_ms) };
-        while let Some(record) = self.steps.next() {
-            if let Some(step) = decode(&record) {
+        self.steps.poll(patience, |record| {
+            if let Some(step) = decode(record) {
                 each(step);
             }
-        }
+        });
     }
 
     /// Returns how many steps found no room since the start.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        let counts = self.unrecorded.get(&0, 0);
-        counts.map_or(0, |counts| counts.iter().sum())
+        self.steps.lost(0)
     }
 }
 

@@ -11,25 +11,24 @@ mod rules;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use aya::Ebpf;
-use aya::maps::{Array, HashMap, MapData, PerCpuArray, RingBuf};
+use aya::maps::{Array, HashMap, MapData};
 use aya::programs::{CgroupAttachMode, SockOps};
 
 use crate::groups::groups_root;
 use crate::hand::{Did, Outcome, Raw, Setting, SocketOption, argument};
 use crate::lacking::Lacking;
 use crate::programs::{Programs, missing};
+use crate::ring::Ring;
 use record::{EventRecord, MOST_PEERS, MOST_SETTINGS, Order, PeerRecord, SettingRecord};
 pub use rules::{Rule, Rules};
 
 /// The attached program. Dropping it detaches it; what was set stays set.
 pub struct Follow {
-    events: RingBuf<MapData>,
+    events: Ring,
     approved: HashMap<MapData, u64, u32>,
-    unreported: PerCpuArray<MapData, u64>,
     settings: Vec<Setting>,
     _object: Ebpf,
 }
@@ -114,9 +113,8 @@ impl Follow {
             .and_then(|()| program.attach(root, CgroupAttachMode::Single))
             .map_err(|error| Lacking::of(&error))?;
         Ok(Self {
-            events: programs.map("events")?,
+            events: Ring::of(&mut programs, "events", "unreported")?,
             approved: programs.map("approved")?,
-            unreported: programs.map("unreported")?,
             settings: settings.to_vec(),
             _object: programs.object,
         })
@@ -124,19 +122,12 @@ impl Follow {
 
     /// Passes what happened since the last call to `each`. If nothing has, waits for at most `patience`.
     pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Event)) {
-        let mut polled = libc::pollfd {
-            fd: self.events.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        let patience_ms = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
-        // SAFETY: one entry, which outlives the call.
-        unsafe { libc::poll(&raw mut polled, 1, patience_ms) };
-        while let Some(octets) = self.events.next() {
-            if let Some(record) = EventRecord::read(&octets) {
-                each(event(&record, &self.settings));
+        let settings = &self.settings;
+        self.events.poll(patience, |octets| {
+            if let Some(record) = EventRecord::read(octets) {
+                each(event(&record, settings));
             }
-        }
+        });
     }
 
     /// Lets the program set this connection's options from now on.
@@ -157,18 +148,13 @@ impl Follow {
     /// Returns how many connections could not be reported since the start.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.unreported(BEGINNINGS)
+        self.events.lost(BEGINNINGS)
     }
 
     /// Returns of how many that were reported the end could not be.
     #[must_use]
     pub fn lost_ends(&self) -> u64 {
-        self.unreported(ENDS)
-    }
-
-    fn unreported(&self, which: u32) -> u64 {
-        let counts = self.unreported.get(&which, 0);
-        counts.map_or(0, |counts| counts.iter().sum())
+        self.events.lost(ENDS)
     }
 }
 
