@@ -41,6 +41,16 @@ impl Processors {
     }
 }
 
+/// Where what is changed on this host is written down.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct JournalFolder {
+    /// The folder of the journal
+    #[arg(
+        id = "journal", long, value_name = "FOLDER", default_value_os_t = tinygram_remedy::journal::folder(), hide = true
+    )]
+    pub(crate) folder: PathBuf,
+}
+
 /// Where results go. In which format is each verb's own flag: a group over several types would share the default
 /// of the first that is asked for.
 #[derive(Clone, Debug, clap::Args)]

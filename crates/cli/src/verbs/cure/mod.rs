@@ -6,13 +6,12 @@ mod expected;
 mod plan;
 mod show;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use tinygram_host::clock::processor_ns;
 
 use crate::exit::{Done, Failure};
-use crate::flags::Places;
+use crate::flags::{JournalFolder, Places};
 use crate::stop;
 use crate::values::span;
 use plan::Plan;
@@ -67,14 +66,8 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// The folder of the journal
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        default_value_os_t = tinygram_remedy::journal::folder(),
-        hide = true
-    )]
-    journal: PathBuf,
+    #[command(flatten)]
+    journal: JournalFolder,
 
     /// Try this instead of what the findings call for (for tests)
     #[arg(long, value_name = "OPTION=VALUE", hide = true)]

@@ -61,7 +61,7 @@ impl Plan {
             split: args.split.into(),
             seed,
             as_json: args.json,
-            journal: args.journal.clone(),
+            journal: args.journal.folder.clone(),
             instead,
             command: format!("cure {words} --seed {seed}"),
         })

@@ -15,13 +15,12 @@ mod show;
 mod summary;
 mod verdict;
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use tinygram_host::names::Names;
 
 use crate::exit::{Done, Failure};
-use crate::flags::Places;
+use crate::flags::{JournalFolder, Places};
 use order::Sort;
 use plan::Plan;
 
@@ -58,14 +57,8 @@ pub(crate) struct Args {
     #[arg(long)]
     summary: bool,
 
-    /// The folder of the journal of `set` and `cure`
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        default_value_os_t = tinygram_remedy::journal::folder(),
-        hide = true
-    )]
-    journal: PathBuf,
+    #[command(flatten)]
+    journal: JournalFolder,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {

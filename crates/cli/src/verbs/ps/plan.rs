@@ -40,7 +40,7 @@ impl Plan {
             sort: args.sort,
             top: args.top.map_or(usize::MAX, |top| top as usize),
             summary: args.summary,
-            journal: args.journal.clone(),
+            journal: args.journal.folder.clone(),
         })
     }
 }

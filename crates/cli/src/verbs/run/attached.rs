@@ -28,7 +28,7 @@ pub(super) fn attach(args: &Args, pid: u32) -> Result<Done, Failure> {
         Failure::Input("--attach needs an x86-64 build of this command".to_owned())
     })?;
     let build = journal::build_of(&bytes);
-    let journal = open(pid, &args.journal)?;
+    let journal = open(pid, &args.journal.folder)?;
     put_back_what_nobody_keeps(pid, build, &journal)?;
     let what = Attachment {
         program: &program,
@@ -56,7 +56,7 @@ pub(super) fn attach(args: &Args, pid: u32) -> Result<Done, Failure> {
 /// Puts back what was in a process before.
 pub(super) fn detach(args: &Args, pid: u32) -> Result<Done, Failure> {
     let bytes = fs::read(format!("/proc/{pid}/exe")).map_err(|error| looking(pid, &error))?;
-    let journal = open(pid, &args.journal)?;
+    let journal = open(pid, &args.journal.folder)?;
     let record = journal
         .read(pid)
         .map_err(|error| failed(pid, error.into()))?;

@@ -29,6 +29,7 @@ use tinygram_report::Destination;
 
 use crate::covered::Covered;
 use crate::exit::{Done, Failure};
+use crate::flags::JournalFolder;
 use crate::supervise;
 pub(crate) use cgroup::own_group;
 use reach::Reachable;
@@ -102,14 +103,8 @@ pub(crate) struct Args {
     #[arg(long = "try", conflicts_with_all = ["switch", "detach", "cgroup"])]
     tries: bool,
 
-    /// The folder of the journal
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        default_value_os_t = tinygram_remedy::journal::folder(),
-        hide = true
-    )]
-    journal: PathBuf,
+    #[command(flatten)]
+    journal: JournalFolder,
 
     /// The program and its arguments
     #[arg(

@@ -176,7 +176,7 @@ pub(super) fn list(args: &Args) -> Result<Done, Failure> {
 }
 
 fn open(args: &Args) -> Result<Journal, Failure> {
-    let journal = Journal::open(&args.journal).map_err(|error| journal_failed(&error))?;
+    let journal = Journal::open(&args.journal.folder).map_err(|error| journal_failed(&error))?;
     for line in journal.damage() {
         remark(&format!("tinygram set: {line}"));
     }

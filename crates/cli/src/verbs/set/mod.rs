@@ -7,11 +7,10 @@ mod knobs;
 mod plan;
 mod show;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::exit::{Done, Failure};
-use crate::flags::Places;
+use crate::flags::{JournalFolder, Places};
 use crate::values::span;
 use plan::Plan;
 
@@ -65,14 +64,8 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// The folder of the journal
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        default_value_os_t = tinygram_remedy::journal::folder(),
-        hide = true
-    )]
-    journal: PathBuf,
+    #[command(flatten)]
+    journal: JournalFolder,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
