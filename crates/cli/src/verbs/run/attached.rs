@@ -8,17 +8,24 @@ use tinygram_graft::detach;
 use tinygram_graft::journal::{self, Journal, Record};
 use tinygram_graft::object::Object;
 use tinygram_graft::plant::Failed;
+use tinygram_graft::shared::Settings;
 
-use super::{ALTERNATIVES, Args, elsewhere, grafted};
+use super::elsewhere;
+use super::plan::{ALTERNATIVES, Rule};
 use crate::covered::Covered;
 use crate::exit::{Done, Failure};
+use crate::verbs::print;
 
 /// Puts the rule into a running process.
-pub(super) fn attach(args: &Args, pid: u32) -> Result<Done, Failure> {
-    let settings = grafted::settings(args)?;
+pub(super) fn attach(
+    pid: u32,
+    rule: &Rule,
+    settings: &Settings,
+    journal: &Path,
+) -> Result<Done, Failure> {
     let exe = format!("/proc/{pid}/exe");
     let bytes = fs::read(&exe).map_err(|error| looking(pid, &error))?;
-    let program = grafted::read(args, &bytes).map_err(|why| {
+    let program = rule.read(&bytes).map_err(|why| {
         Failure::Input(format!(
             "process {pid} ({}) {why}; {ALTERNATIVES}",
             fs::read_link(&exe).unwrap_or_default().display()
@@ -28,24 +35,24 @@ pub(super) fn attach(args: &Args, pid: u32) -> Result<Done, Failure> {
         Failure::Input("--attach needs an x86-64 build of this command".to_owned())
     })?;
     let build = journal::build_of(&bytes);
-    let journal = open(pid, &args.journal.folder)?;
+    let journal = open(pid, journal)?;
     put_back_what_nobody_keeps(pid, build, &journal)?;
     let what = Attachment {
         program: &program,
         build,
         object: &object,
-        settings: &settings,
-        is_verified: args.verify,
+        settings,
+        is_verified: rule.verify,
     };
     let attached = attach::attach(pid, what, &journal).map_err(|error| failed(pid, error))?;
     if let Some(verified) = &attached.verified {
-        super::super::print(elsewhere::told(verified, pid).as_bytes())?;
+        print(elsewhere::told(verified, pid).as_bytes())?;
     }
-    super::super::print(
+    print(
         format!(
             "process {pid}: {} (its threads stood still for {:.1} ms); tinygram run --detach {pid} puts back what was \
              there\n",
-            args.policy.name(),
+            settings.rules.policy.name(),
             attached.stood_still.as_secs_f64() * 1e3,
         )
         .as_bytes(),
@@ -54,9 +61,9 @@ pub(super) fn attach(args: &Args, pid: u32) -> Result<Done, Failure> {
 }
 
 /// Puts back what was in a process before.
-pub(super) fn detach(args: &Args, pid: u32) -> Result<Done, Failure> {
+pub(super) fn detach(pid: u32, journal: &Path) -> Result<Done, Failure> {
     let bytes = fs::read(format!("/proc/{pid}/exe")).map_err(|error| looking(pid, &error))?;
-    let journal = open(pid, &args.journal.folder)?;
+    let journal = open(pid, journal)?;
     let record = journal
         .read(pid)
         .map_err(|error| failed(pid, error.into()))?;
@@ -75,7 +82,7 @@ pub(super) fn detach(args: &Args, pid: u32) -> Result<Done, Failure> {
             state.writes_held, state.writes_merged, state.watchdog_rescues
         )
     });
-    super::super::print(
+    print(
         format!(
             "process {pid}: as it was{counts}; its threads stood still for {:.1} ms{}\n",
             detached.stood_still.as_secs_f64() * 1e3,

@@ -4,112 +4,62 @@
 use std::fs;
 use std::io::Write;
 use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use tinygram_coalesce::Policy;
-use tinygram_graft::launch::{self, Listener, Start};
+use tinygram_graft::launch::{self, Listener};
 use tinygram_graft::layout::{self, Cause, Inert, Shared};
 use tinygram_graft::object::Object;
-use tinygram_graft::program::{self, Program};
-use tinygram_graft::shared::{self, Settings};
+use tinygram_graft::shared::Settings;
 use tinygram_graft::verify::Verified;
-use tinygram_preload::settings::{Only, unmapped};
-use tinygram_report::Destination;
+use tinygram_preload::settings::unmapped;
 
-use super::stats::{self, Counts, Escaped, Peer};
-use super::{ALTERNATIVES, Args, Format, elsewhere, witness};
+use super::plan::{ALTERNATIVES, Rule, Start};
+use super::show::Show;
+use super::stats::{Counts, Escaped, Peer};
+use super::{elsewhere, witness};
 use crate::exit::{Done, Failure};
 
 /// Becomes the program, with the rule in it.
-pub(super) fn run(args: &Args, command: Command, file: &Path) -> Result<Done, Failure> {
+pub(super) fn run(start: &Start, rule: &Rule, settings: &Settings) -> Result<Done, Failure> {
+    let file = &start.file;
     let refused = |why: &dyn std::fmt::Display| {
         Failure::Input(format!("{} {why}; {ALTERNATIVES}", file.display()))
     };
-    let settings = settings(args)?;
     let bytes = fs::read(file).map_err(|error| Failure::Io {
         doing: format!("reading {}", file.display()),
         error,
     })?;
-    let program = read(args, &bytes).map_err(|why| refused(&why))?;
+    let program = rule.read(&bytes).map_err(|why| refused(&why))?;
     let object =
         Object::carried().ok_or_else(|| refused(&"needs an x86-64 build of this command"))?;
-    let listener = Shows {
-        args,
-        // Opened before any work, because a name that cannot be written is bad input.
-        output: super::output(args)?,
-        settings: super::settings(args)?,
+    let listener = Listens {
+        show: Show::open(start)?,
     };
-    let start = Start {
+    let begins = launch::Start {
         program: &program,
         object: &object,
-        settings: &settings,
-        is_verified: args.verify,
+        settings,
+        is_verified: rule.verify,
     };
-    Err(refused(&launch::become_program(command, start, listener)))
-}
-
-/// Reads a program's file; one whose version of Go was not tried is refused, unless that is asked for.
-pub(super) fn read(args: &Args, bytes: &[u8]) -> Result<Program, program::Refused> {
-    let program = program::read(bytes)?;
-    if args.tries {
-        Ok(program)
-    } else {
-        program.tried()
-    }
+    let command = super::done::command(&start.words);
+    Err(refused(&launch::become_program(command, begins, listener)))
 }
 
 /// Shows what was seen of a program and what was done in it.
-struct Shows<'a> {
-    args: &'a Args,
-    output: Option<Destination>,
-    settings: tinygram_preload::settings::Settings<'a>,
+struct Listens<'a> {
+    show: Option<Show<'a>>,
 }
 
-impl Listener for Shows<'_> {
+impl Listener for Listens<'_> {
     fn verified(&mut self, verified: &Verified, pid: u32) {
         let _ = std::io::stderr().write_all(elsewhere::told(verified, pid).as_bytes());
     }
 
     fn ended(&mut self, shared: &Shared, process: &OwnedFd) {
-        let Some(format) = self.args.stats else {
-            return;
-        };
-        let counts = counts(shared);
-        let end = witness::end_of(process);
-        let words = super::words(&self.args.program);
-        let text = match format {
-            Format::Text => stats::text(&self.settings, &counts),
-            Format::Json => stats::json(&self.settings, &words, end, &counts),
-        };
-        // Whether anybody reads this must not affect anything.
-        let _ = match self.output.take() {
-            Some(file) => file.write(text.as_bytes()),
-            None => std::io::stderr().write_all(text.as_bytes()),
-        };
+        if let Some(show) = self.show.take() {
+            show.show(&counts(shared), witness::end_of(process));
+        }
     }
-}
-
-/// Returns what is to be put in force.
-pub(super) fn settings(args: &Args) -> Result<Settings, Failure> {
-    if args.policy == Policy::CorkUntilBlock {
-        return Err(Failure::Input(
-            "cork-until-block is for programs that a library can be loaded into; accepted for a Go or \
-             static program: flush-on-block, nodelay, observe"
-                .into(),
-        ));
-    }
-    let settings = super::settings(args)?;
-    let only = settings.only.iter().flatten().map(|only| match *only {
-        Only::Port(port) => shared::Only::Port(port),
-        Only::Net { bits, prefix } => shared::Only::Net { bits, prefix },
-    });
-    Ok(Settings {
-        rules: settings.rules,
-        only: only.collect(),
-        apart: args.stats.is_some(),
-    })
 }
 
 /// Returns what was counted, as `--stats` shows it.

@@ -4,35 +4,30 @@
 mod attached;
 mod c_library;
 mod cgroup;
+mod done;
 mod elsewhere;
 mod grafted;
 pub(crate) mod library;
+mod plan;
 pub(crate) mod reach;
+mod show;
 mod sites;
 mod stats;
 mod witness;
 
-use std::ffi::{OsStr, OsString};
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tinygram_coalesce::{Policy, Rules};
-use tinygram_preload::page::Page;
-use tinygram_preload::settings::{MAX_ONLY, Only, Settings, VARIABLE};
-use tinygram_report::Destination;
+use tinygram_preload::settings::Only;
 
-use crate::covered::Covered;
 use crate::exit::{Done, Failure};
 use crate::flags::JournalFolder;
-use crate::supervise;
 pub(crate) use cgroup::own_group;
-use reach::Reachable;
+use plan::Plan;
 pub(crate) use stats::{Awaited, Counted, Tracing};
 
 #[derive(Debug, clap::Args)]
@@ -122,229 +117,27 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
-    if let Some(pid) = args.switch {
-        return switch(pid, args.policy);
+    match Plan::of(args).map_err(Failure::Input)? {
+        Plan::Switch { pid, policy } => done::switch(pid, policy),
+        Plan::Attach {
+            pid,
+            rule,
+            settings,
+            journal,
+        } => attached::attach(pid, &rule, &settings, &journal),
+        Plan::Detach { pid, journal } => attached::detach(pid, &journal),
+        Plan::InGroup(words) => done::in_control_group(&words),
+        Plan::Load {
+            start,
+            reached,
+            folder,
+        } => done::load(&start, &reached, folder.as_deref()),
+        Plan::Graft {
+            start,
+            rule,
+            settings,
+        } => grafted::run(&start, &rule, &settings),
     }
-    if let Some(pid) = args.attach {
-        return attached::attach(args, pid);
-    }
-    if let Some(pid) = args.detach {
-        return attached::detach(args, pid);
-    }
-    let (name, arguments) = args.program.split_first().expect("clap requires a program");
-    let file = reach::locate(name).ok_or_else(|| {
-        Failure::Input(format!(
-            "there is no program {} that can be run",
-            name.display()
-        ))
-    })?;
-    let mut command = Command::new(name);
-    command.args(arguments);
-    if args.cgroup {
-        return in_control_group(command);
-    }
-    let reached = match reach::reachable(&file) {
-        Ok(reached) => reached,
-        Err((file, reach::Unreachable::Go | reach::Unreachable::Static)) => {
-            return grafted::run(args, command, &file);
-        }
-        Err((file, reason)) => {
-            return Err(Failure::Input(format!(
-                "{} {reason}; {ALTERNATIVES}",
-                file.display()
-            )));
-        }
-    };
-    if args.verify || args.tries {
-        return Err(Failure::Input(format!(
-            "--verify and --try are for Go and static programs, whose calls are looked at by ptrace; {} is covered by \
-             the library, which has no such places",
-            file.display()
-        )));
-    }
-    held(args, command, &file, &reached)
-}
-
-/// Switches the policy of a running process.
-fn switch(pid: u32, policy: Policy) -> Result<Done, Failure> {
-    if !matches!(policy, Policy::FlushOnBlock | Policy::Nodelay) {
-        return Err(Failure::Input(format!(
-            "--switch puts flush-on-block or nodelay in force, not {}: sockets that are set, or corked, are not set back",
-            policy.name()
-        )));
-    }
-    let looking = |error: std::io::Error| {
-        Failure::Input(match error.kind() {
-            std::io::ErrorKind::NotFound => format!("there is no process {pid}"),
-            std::io::ErrorKind::PermissionDenied => format!(
-                "process {pid} may not be looked into: it takes its user, and root or CAP_SYS_PTRACE where \
-                 kernel.yama.ptrace_scope is not 0"
-            ),
-            _ => format!("process {pid}: {error}"),
-        })
-    };
-    let uncovered = || {
-        Failure::Input(format!(
-            "process {pid} is not covered: it was not started under tinygram run of this version"
-        ))
-    };
-    let covered = Covered::find(pid).map_err(looking)?.ok_or_else(uncovered)?;
-    let before = covered.state().map_err(looking)?.ok_or_else(uncovered)?;
-    if before.policy == Policy::CorkUntilBlock.name() {
-        return Err(Failure::Input(format!(
-            "process {pid} runs under cork-until-block, whose corks are not taken out by a switch"
-        )));
-    }
-    covered.switch(policy).map_err(looking)?;
-    super::print(
-        format!(
-            "process {pid}: {} -> {} ({} writes held so far, {} merged, {} rescued)\n",
-            before.policy,
-            policy.name(),
-            before.writes_held,
-            before.writes_merged,
-            before.watchdog_rescues
-        )
-        .as_bytes(),
-    )?;
-    Ok(Done::Well)
-}
-
-/// The alternatives for a program that cannot be reached.
-const ALTERNATIVES: &str = "instead, tinygram run --cgroup sets TCP_NODELAY for it in the kernel, or on the machine \
-     that receives: ip route change ... quickack 1";
-
-fn held(
-    args: &Args,
-    mut command: Command,
-    file: &Path,
-    reached: &Reachable,
-) -> Result<Done, Failure> {
-    let library = library::find(reached.c_library, args.preload_dir.as_deref())?;
-    library::verify(file, reached, &library)?;
-    let trace = match args.policy {
-        Policy::Observe => Tracing::On,
-        _ => Tracing::Off,
-    };
-    let counted = args.stats.map(|_| Counted::create(trace)).transpose()?;
-    let mut settings = settings(args)?;
-    settings.stats = counted.as_ref().and_then(|counted| counted.path().to_str());
-    command
-        .env("LD_PRELOAD", library::preload_list(&library))
-        .env(VARIABLE, settings.encode());
-    let page = match (args.stats, counted) {
-        (Some(format), Some(counted)) => Some(witnessed(args, format, counted)?),
-        _ => None,
-    };
-    // No process stands between the program and its signals, its terminal and its parent.
-    let error = command.exec();
-    if let Some(page) = page {
-        witness::dismiss(page);
-    }
-    Err(cannot_run(&command, error))
-}
-
-/// Starts a witness that shows the statistics when the program has ended.
-fn witnessed(args: &Args, format: Format, counted: Counted) -> Result<&'static Page, Failure> {
-    // Opened before any work, because a name that cannot be written is bad input.
-    let file = output(args)?;
-    let settings = settings(args)?;
-    let counted: &'static Counted = Box::leak(Box::new(counted));
-    let page = counted.page();
-    let show = |end| {
-        let counts = counted.read();
-        counted.remove();
-        let Some(end) = end else { return };
-        let shown = match format {
-            Format::Text => stats::text(&settings, &counts),
-            Format::Json => stats::json(&settings, &words(&args.program), end, &counts),
-        };
-        // Whether anybody reads this must not affect the end of the program.
-        let _ = match file {
-            Some(file) => file.write(shown.as_bytes()),
-            None => std::io::stderr().write_all(shown.as_bytes()),
-        };
-    };
-    witness::stand_by(page, || counted.look(), show)?;
-    Ok(page)
-}
-
-/// Runs the program to its end.
-fn supervised(mut command: Command) -> Result<ExitStatus, Failure> {
-    let waiting = |error| Failure::Io {
-        doing: "waiting for the program".into(),
-        error,
-    };
-    let supervisor = supervise::stand_by().map_err(waiting)?;
-    let child = command
-        .spawn()
-        .map_err(|error| cannot_run(&command, error))?;
-    supervisor.wait(&child).map_err(waiting)
-}
-
-fn in_control_group(mut command: Command) -> Result<Done, Failure> {
-    let group = cgroup::Nodelay::attach()?;
-    let members = OpenOptions::new()
-        .write(true)
-        .open(group.members())
-        .map_err(|error| Failure::Io {
-            doing: "joining the control group".into(),
-            error,
-        })?;
-    // SAFETY: one write to an open file, between fork and exec.
-    unsafe { command.pre_exec(move || (&members).write_all(b"0")) };
-    let status = supervised(command)?;
-    drop(group);
-    supervise::end_like(status)
-}
-
-fn settings(args: &Args) -> Result<Settings<'static>, Failure> {
-    let mut only = [None; MAX_ONLY];
-    if args.only.len() > only.len() {
-        return Err(Failure::Input(format!(
-            "--only is accepted up to {MAX_ONLY} times"
-        )));
-    }
-    for (slot, filter) in only.iter_mut().zip(&args.only) {
-        *slot = Some(*filter);
-    }
-    let rules = Rules {
-        policy: args.policy,
-        hold_below: args.hold_below as usize,
-        watchdog_ns: args.watchdog.as_nanos() as u64,
-        eager: args.eager,
-    };
-    Ok(Settings {
-        rules,
-        only,
-        stats: None,
-    })
-}
-
-/// Opens the output for the statistics, if it is not standard error. An existing file keeps its
-/// content until the statistics are complete.
-fn output(args: &Args) -> Result<Option<Destination>, Failure> {
-    let opened = args.stats_to.as_ref().map(|path| {
-        Destination::open(path).map_err(|error| Failure::Io {
-            doing: format!("writing to {}", path.display()),
-            error,
-        })
-    });
-    opened.transpose()
-}
-
-fn cannot_run(command: &Command, error: std::io::Error) -> Failure {
-    Failure::Io {
-        doing: format!("running {}", command.get_program().display()),
-        error,
-    }
-}
-
-fn words(program: &[OsString]) -> Vec<String> {
-    program
-        .iter()
-        .map(|word| OsStr::to_string_lossy(word).into_owned())
-        .collect()
 }
 
 fn policies() -> impl TypedValueParser<Value = Policy> {
