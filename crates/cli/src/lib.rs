@@ -8,7 +8,6 @@
 
 mod amount;
 mod capture;
-mod columns;
 mod covered;
 pub mod embedded;
 mod estimate;

@@ -7,6 +7,7 @@
 //! | to write | call |
 //! |---|---|
 //! | a table for a terminal | [`Table::to_text`] |
+//! | a list in columns | [`Columns::lines`] |
 //! | a table for a document | [`Table::to_markdown`] |
 //! | one versioned JSON document | [`json`] with a [`Document`] |
 //! | rows as CSV | [`csv()`] |
@@ -33,4 +34,4 @@ pub use chart::{Axis, Band, By, Chart, Choice, Ladder, Line, Mark, Point, Scale,
 pub use destination::{Destination, Folder};
 pub use page::{Article, Badge, Page, Part, Place, Reason, Reasons, Section, facts};
 pub use rows::{Document, csv, json};
-pub use table::{Align, Column, Entry, Ink, Row, Table, Tone};
+pub use table::{Align, BOLD, Column, Columns, Entry, Ink, PLAIN, Row, Table, Tone, cut};

@@ -1,8 +1,11 @@
 //! Tables as data: grouped columns, rows of entries, and notes.
 
+mod columns;
 mod html;
 mod markdown;
 mod text;
+
+pub use columns::{BOLD, Columns, PLAIN, cut};
 
 /// A table, ready for any exporter.
 #[derive(Clone, Debug, Default)]

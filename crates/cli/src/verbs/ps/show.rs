@@ -5,11 +5,11 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use tinygram_host::target::Target;
+use tinygram_report::Columns;
 use tinygram_watch::seen::Seen;
 
 use super::connection::{Connection, Owner, Table};
 use crate::amount::in_words;
-use crate::columns::Columns;
 use crate::covered::State;
 
 /// The versioned document.

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use tinygram_report::Columns;
 use tinygram_watch::seen::Seen;
 
 use super::connection::{Owner, Table};
 use super::order::Figures;
 use super::show;
-use crate::columns::Columns;
 use crate::covered::State;
 
 /// A process, or all connections whose process may not be seen.

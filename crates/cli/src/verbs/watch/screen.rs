@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tinygram_host::process::Process;
-use tinygram_report::Ink;
+use tinygram_report::{BOLD, Ink, PLAIN, cut};
 use tinygram_watch::finding::Finding;
 use tinygram_watch::summary::Summary;
 
@@ -14,7 +14,6 @@ use super::done::Watch;
 use super::repeats::Habit;
 use super::{sentence, table};
 use crate::amount::in_words;
-use crate::columns::{BOLD, PLAIN, cut};
 use crate::exit::Failure;
 use crate::glossary::Glosses;
 use crate::terminal::{self, broken};

@@ -1,13 +1,12 @@
 //! The summary as text: a table, and what helps.
 
-use tinygram_report::Ink;
+use tinygram_report::{Columns, Ink};
 use tinygram_stalls::ms;
 use tinygram_stalls::{Advice, Side};
 use tinygram_watch::finding::Part;
 use tinygram_watch::summary::{Key, Row, Summary};
 
 use super::sentence;
-use crate::columns::Columns;
 use crate::glossary::Glosses;
 
 /// Returns all rows in lines of at most `width`, the costliest first, followed by the advice for each kind.

@@ -1,18 +1,21 @@
-//! Tables of `watch` and `ps` as text.
+//! Plain columns: tables without rules, for lists whose rows are lines.
 
-use tinygram_report::Ink;
+use super::Ink;
 
 /// The columns of a table.
-pub(crate) struct Columns<const N: usize> {
-    pub(crate) headings: [&'static str; N],
-    /// Words are aligned left, numbers right.
-    pub(crate) left: [bool; N],
+#[derive(Clone, Copy, Debug)]
+pub struct Columns<const N: usize> {
+    /// What stands above each.
+    pub headings: [&'static str; N],
+    /// Which are aligned left: words are, and numbers are not.
+    pub left: [bool; N],
 }
 
 impl<const N: usize> Columns<N> {
     /// Returns the headings and the rows as lines. If they are wider than `width`, each goes on in a further line, all
     /// of them from the same column on.
-    pub(crate) fn lines(&self, rows: &[[String; N]], width: usize) -> Vec<String> {
+    #[must_use]
+    pub fn lines(&self, rows: &[[String; N]], width: usize) -> Vec<String> {
         let widths = self.widths(rows);
         let mut pieces: Vec<Vec<usize>> = vec![Vec::new()];
         let mut taken = 0;
@@ -37,7 +40,8 @@ impl<const N: usize> Columns<N> {
 
     /// Returns the headings and the rows, each in one line of at most `width`. Columns are left out in the order of
     /// `least`, the least important first, until the others fit; then the first column is cut.
-    pub(crate) fn fitted(
+    #[must_use]
+    pub fn fitted(
         &self,
         rows: &[[String; N]],
         width: usize,
@@ -100,7 +104,8 @@ impl<const N: usize> Columns<N> {
 }
 
 /// Returns `text` in at most `width` characters.
-pub(crate) fn cut(text: &str, width: usize) -> String {
+#[must_use]
+pub fn cut(text: &str, width: usize) -> String {
     match text.chars().count() > width {
         true => text
             .chars()
@@ -111,10 +116,12 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     }
 }
 
-/// The styles of headings and of costs.
-pub(crate) const BOLD: &str = "\x1b[1m";
+/// The style of headings, as a terminal takes it.
+pub const BOLD: &str = "\x1b[1m";
+/// The style of costs.
 const COST: &str = "\x1b[33m";
-pub(crate) const PLAIN: &str = "\x1b[0m";
+/// The end of a style.
+pub const PLAIN: &str = "\x1b[0m";
 /// Between two columns.
 const GAP: usize = 2;
 /// Before what goes on.
