@@ -8,6 +8,7 @@ use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Kind, Lookalike, Si
 use tinygram_diagnosis::{
     Capture, Diagnosis, Group, asides, audit, groups, outcome, plural, rtt, seconds, totals,
 };
+use tinygram_report::Columns;
 use tinygram_stalls::{Tier, ms};
 
 use super::super::plan::Plan;
@@ -107,7 +108,18 @@ fn connections(out: &mut String, plan: &Plan, results: &Diagnosis) {
         return;
     }
     let table: Vec<[String; 9]> = rows.iter().take(shown).map(|(_, r)| row(r)).collect();
-    let head = [
+    let _ = writeln!(out);
+    for line in CONNECTIONS.lines(&table, usize::MAX) {
+        let _ = writeln!(out, "{line}");
+    }
+    if total > table.len() {
+        let _ = writeln!(out, "... and {} more", total - table.len());
+    }
+    ruled_out(out, plan, &rows);
+}
+
+const CONNECTIONS: Columns<9> = Columns {
+    headings: [
         "conn",
         "client -> server",
         "frames",
@@ -117,32 +129,9 @@ fn connections(out: &mut String, plan: &Plan, results: &Diagnosis) {
         "ACK timer",
         "stalls",
         "cost",
-    ]
-    .map(str::to_owned);
-    let mut widths = [0; 9];
-    for line in std::iter::once(&head).chain(&table) {
-        for (width, cell) in widths.iter_mut().zip(line) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let _ = writeln!(out);
-    for line in std::iter::once(&head).chain(&table) {
-        let cells: Vec<_> = line
-            .iter()
-            .zip(widths)
-            .enumerate()
-            .map(|(i, (cell, width))| match i {
-                1 | 4 => format!("{cell:<width$}"),
-                _ => format!("{cell:>width$}"),
-            })
-            .collect();
-        let _ = writeln!(out, "{}", cells.join("  ").trim_end());
-    }
-    if total > table.len() {
-        let _ = writeln!(out, "... and {} more", total - table.len());
-    }
-    ruled_out(out, plan, &rows);
-}
+    ],
+    left: [false, true, false, false, true, false, false, false, false],
+};
 
 fn row(r: &ConnectionReport) -> [String; 9] {
     let timer = |d: &tinygram_diagnose::Direction| {
