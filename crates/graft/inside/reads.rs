@@ -16,8 +16,7 @@ use crate::{flush, waits};
 pub(crate) fn incoming(caller: &Caller<'_>, call: &mut Call) -> Next {
     let shared = caller.shared;
     if !flush::holds(caller) {
-        // Whether it finds anything is not worth asking: after it, a new message begins.
-        waits::has_waited(shared, caller.task);
+        nothing_held(caller, call.rdi);
         return Next::Go;
     }
     let Some(socket) = socket(shared, call.rdi) else {
@@ -46,12 +45,23 @@ pub(crate) fn incoming(caller: &Caller<'_>, call: &mut Call) -> Next {
     Next::Made
 }
 
+/// A read while nothing is held. Whether it finds anything is not worth asking: after it, a new message begins, unless it is
+/// of a file, which an answer may be made of. What was never asked about is taken for one: a socket that was never
+/// written to begins a message anyway, and at a read of anything else while something is held, the kernel is asked.
+#[inline(always)]
+fn nothing_held(caller: &Caller<'_>, fd: u64) {
+    let kind = socket(caller.shared, fd).map(|socket| socket.class.load(Relaxed) & class::KIND);
+    if !matches!(kind, Some(class::FILE | class::UNKNOWN)) {
+        waits::has_waited(caller.shared, caller.task);
+    }
+}
+
 /// A read in a program in C, which may block: what is held leaves before it waits.
 #[inline(always)]
 pub(crate) fn blocking(caller: &Caller<'_>, call: &mut Call) -> Next {
     let shared = caller.shared;
     if !flush::holds(caller) {
-        waits::has_waited(shared, caller.task);
+        nothing_held(caller, call.rdi);
         return Next::Go;
     }
     let what = socket(shared, call.rdi).map_or(class::WAITS, |socket| {
