@@ -331,7 +331,9 @@ fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
             Next::Go
         }
         nr::PRCTL => {
-            if call.rdi == crate::kernel::PR_SET_SECCOMP {
+            // A process that cannot be dumped may not be looked into, so a watchdog without privileges cannot flush.
+            let is_hidden = call.rdi == crate::kernel::PR_SET_DUMPABLE && call.rsi != 1;
+            if is_hidden || call.rdi == crate::kernel::PR_SET_SECCOMP {
                 waits::inert(shared, Inert::Sandbox);
             }
             Next::Go

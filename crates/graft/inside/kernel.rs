@@ -74,6 +74,7 @@ pub(crate) const F_SETFL: u64 = 4;
 pub(crate) const O_NONBLOCK: u64 = 0o4000;
 pub(crate) const SEEK_CUR: u64 = 1;
 pub(crate) const PR_SET_SECCOMP: u64 = 22;
+pub(crate) const PR_SET_DUMPABLE: u64 = 4;
 pub(crate) const FUTEX_WAKE: u64 = 1;
 const POLLOUT: u32 = 4;
 

@@ -25,6 +25,8 @@ pub struct Watchdog<'a> {
     bound_ns: u64,
     rescued: HashMap<usize, Rescued>,
     contention: Contention,
+    /// Whether the kernel does not let it flush any more.
+    is_refused: bool,
 }
 
 /// What was done about a mark.
@@ -47,6 +49,7 @@ impl<'a> Watchdog<'a> {
             bound_ns,
             rescued: HashMap::new(),
             contention: Contention::default(),
+            is_refused: false,
         }
     }
 
@@ -54,6 +57,11 @@ impl<'a> Watchdog<'a> {
     pub fn run(mut self) {
         while !has_ended(self.process) && !is_taken_out(self.shared) {
             match self.patrol() {
+                _ if self.is_refused => {
+                    // As if it were gone: at the next write that would be held, everything passes through for good.
+                    self.shared.looked_ns.store(0, Relaxed);
+                    pause(self.shared, AWAKE, LOOK_FOR_THE_END_NS);
+                }
                 Some(pause_ns) => {
                     let longest_ns = self.bound_ns.saturating_mul(MOST_BOUNDS);
                     let longest_ns = longest_ns.clamp(LEAST_PAUSE_NS, LOOK_FOR_THE_END_NS);
@@ -146,6 +154,7 @@ impl<'a> Watchdog<'a> {
             return due_ns;
         }
         let flushed = flush(self.process, fd);
+        self.is_refused |= matches!(&flushed, Err(why) if why.raw_os_error() == Some(libc::EPERM));
         if flushed.is_ok() && before.is_none() && mark & LEAVING == 0 {
             let contended = self.contention.of(self.pid, socket.tid.load(Relaxed));
             charge(self.shared, socket, contended);

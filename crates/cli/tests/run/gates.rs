@@ -13,7 +13,7 @@ use crate::grafted::{Server, built, segments_of, segments_per_answer, started};
 use crate::programs::{compile, text, tinygram};
 
 /// Compiles the program.
-fn lookalike(folder: &Path, flags: &[&str]) -> PathBuf {
+pub(super) fn lookalike(folder: &Path, flags: &[&str]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/lookalike.c");
     let program = folder.join("lookalike");
     let flags = [&["-O2"], flags].concat();
@@ -36,7 +36,7 @@ fn told(program: &Path, kind: &str) -> (f64, String) {
 }
 
 /// Returns the programs that were not covered, as the statistics show them.
-fn statistics(shown: &Path) -> String {
+pub(super) fn statistics(shown: &Path) -> String {
     for _ in 0..200 {
         let text = std::fs::read_to_string(shown).unwrap_or_default();
         if let Ok(document) = serde_json::from_str::<serde_json::Value>(&text) {
@@ -460,7 +460,7 @@ fn ended(child: &mut Child) -> std::process::ExitStatus {
     panic!("it goes on")
 }
 
-fn refused(output: &Output, why: &str) {
+pub(super) fn refused(output: &Output, why: &str) {
     let said = text(output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.lines().count() == 1 && said.contains(why), "{said}");

@@ -2,13 +2,15 @@
  * octet for octet. What KIND says is wrong with its registers: nothing, "stack" (the call is not made on the
  * stack that R14 names), "unmapped" (its thread is nowhere), "other" (its thread is something else). Or what it
  * does at once: "seccomp" and "ring" make a call of that kind, "exec" executes another program, "notify" says to
- * NOTIFY_SOCKET that it is ready, "elsewhere" writes by the C library.
+ * NOTIFY_SOCKET that it is ready, "elsewhere" writes by the C library, "hidden" has itself not
+ * be dumped, "unseen" does so past the rule, and sleeps past it for a while within its first answers.
  * `lookalike PIECES` prints its address and answers each line with pieces of its own, over one connection. */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -77,7 +79,7 @@ int main(int count, char **arguments)
 {
     unsigned long here = (unsigned long)&count;
     const char *kind = getenv("KIND") ? getenv("KIND") : "";
-    int pieces = count > 1 ? atoi(arguments[1]) : 1;
+    int slept = 0, pieces = count > 1 ? atoi(arguments[1]) : 1;
     goroutine = (struct g){.low = here - (1 << 20), .high = here + (1 << 20), .m = &thread};
     first.m = &thread;
     if (!strcmp(kind, "stack"))
@@ -90,6 +92,10 @@ int main(int count, char **arguments)
         call(SYS_seccomp, -1, 0, 0);
     if (!strcmp(kind, "ring"))
         call(SYS_io_uring_setup, 0, 0, 0);
+    if (!strcmp(kind, "hidden"))
+        call(SYS_prctl, PR_SET_DUMPABLE, 0, 0);
+    if (!strcmp(kind, "unseen"))
+        prctl(PR_SET_DUMPABLE, 0);
     if (!strcmp(kind, "notify"))
         notify();
     if (!strcmp(kind, "exec")) {
@@ -117,6 +123,10 @@ int main(int count, char **arguments)
                                                          : write(connection, answer, size);
                 if (written != size)
                     return 1;
+                if (slept < 200 && !strcmp(kind, "unseen")) {
+                    usleep(3000);
+                    slept++;
+                }
             }
         }
         close(connection);

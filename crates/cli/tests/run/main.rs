@@ -18,6 +18,7 @@ mod sink;
 mod sites;
 mod starts;
 mod trial;
+mod unprivileged;
 
 use std::process::Command;
 use std::time::Duration;
