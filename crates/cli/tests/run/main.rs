@@ -16,6 +16,7 @@ mod programs;
 mod reach;
 mod sink;
 mod sites;
+mod stacks;
 mod starts;
 mod trial;
 mod unprivileged;
