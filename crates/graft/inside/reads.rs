@@ -45,9 +45,10 @@ pub(crate) fn incoming(caller: &Caller<'_>, call: &mut Call) -> Next {
     Next::Made
 }
 
-/// A read while nothing is held. Whether it finds anything is not worth asking: after it, a new message begins, unless it is
-/// of a file, which an answer may be made of. What was never asked about is taken for one: a socket that was never
-/// written to begins a message anyway, and at a read of anything else while something is held, the kernel is asked.
+/// Notes a read while nothing is held. Whether it finds anything is not worth asking: after it, a new message begins,
+/// unless it is of a file, which an answer may be made of. What was never asked about is taken for one: a socket that
+/// was never written to begins a message anyway, and at a read of anything else while something is held, the kernel is
+/// asked.
 #[inline(always)]
 fn nothing_held(caller: &Caller<'_>, fd: u64) {
     let kind = socket(caller.shared, fd).map(|socket| socket.class.load(Relaxed) & class::KIND);

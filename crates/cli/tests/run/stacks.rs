@@ -6,11 +6,11 @@ use std::process::Command;
 use crate::musl::{built, source};
 use crate::programs::tinygram;
 
-/// Octets of the stack that were used, octets below it that were touched, and segments; `None` if the C library does
-/// not accept a stack of this size.
-fn used(mut command: Command, program: &Path, size: u32) -> Option<[u32; 3]> {
+/// Returns the octets of the stack that were used, the octets below it that were touched, and segments; `None` if the C
+/// library does not accept a stack of this size.
+fn used(mut command: Command, size: u32) -> Option<[u32; 3]> {
     let output = command.arg(size.to_string()).output().unwrap();
-    assert!(output.status.success(), "{program:?} {size}: {output:?}");
+    assert!(output.status.success(), "{size}: {output:?}");
     let said = String::from_utf8(output.stdout).unwrap();
     if said.trim() == "refused" {
         return None;
@@ -22,17 +22,17 @@ fn used(mut command: Command, program: &Path, size: u32) -> Option<[u32; 3]> {
     Some(numbers.try_into().unwrap())
 }
 
-/// On the smallest stack that a C library accepts for a thread there is room for the program's calls and the code, and
-/// octets are held there.
+/// Checks that on the smallest stack that a C library accepts for a thread there is room for the program's calls and the
+/// code, and octets are held there.
 fn fits(program: &Path) {
     let smallest = (1..=64)
         .map(|step| step * 1024)
-        .find(|size| used(Command::new(program), program, *size).is_some())
+        .find(|size| used(Command::new(program), *size).is_some())
         .unwrap();
-    let [before, _, apart] = used(Command::new(program), program, smallest).unwrap();
+    let [before, _, apart] = used(Command::new(program), smallest).unwrap();
     let mut command = tinygram();
     command.args(["run", "--"]).arg(program);
-    let [after, touched, joined] = used(command, program, smallest).unwrap();
+    let [after, touched, joined] = used(command, smallest).unwrap();
     println!("a stack of {smallest}: {before} octets used as it is, {after} under run");
     assert!(
         joined < apart * 3 / 4,
