@@ -353,7 +353,8 @@ func converse(address string, random uint64, sum *tally) error {
 	if manner == halfClose || manner == spliced {
 		requests = 1
 	}
-	for at := 0; at < requests && sum.left.Load() > 0; at++ {
+	at := 0
+	for ; at < requests && sum.left.Load() > 0; at++ {
 		seed := mix(random + uint64(at))
 		number := 1 + int(seed>>40%16)
 		request := make([]byte, header)
@@ -370,7 +371,8 @@ func converse(address string, random uint64, sum *tally) error {
 			return fmt.Errorf("manner %d, request %d: %w", manner, at, err)
 		}
 	}
-	if requests == 1 {
+	// Nothing may have been asked: then all that was wanted had come meanwhile, and nobody ends the connection.
+	if requests == 1 && at == 1 {
 		if more, err := reader.ReadByte(); err != io.EOF {
 			return fmt.Errorf("manner %d: %x, %v after the last octet", manner, more, err)
 		}
