@@ -7,7 +7,7 @@ from .registries import PYTHON, Missing, last_line
 ATLAS = pathlib.Path(__file__).resolve().parent.parent
 #: Others' code runs as this user.
 USER = "nobody"
-FIELDS = {"name", "language", "side", "documented", "known", "recognised", "get", "start", "peer", "behind", "option", "conversation"}
+FIELDS = {"name", "language", "side", "documented", "known", "get", "start", "peer", "behind", "option", "conversation"}
 
 
 class Entry:
@@ -18,7 +18,7 @@ class Entry:
         if strange := set(said) - FIELDS:
             raise SystemExit(f"{path}: {', '.join(sorted(strange))}: not a field of an entry; there are {', '.join(sorted(FIELDS))}")
         self.name, self.language, self.side = said["name"], said["language"], said["side"]
-        self.documented, self.known, self.recognised = said["documented"], said.get("known", []), said.get("recognised", {})
+        self.documented, self.known = said["documented"], said.get("known", [])
         self.get, self.start, self.peer, self.behind = said["get"], said["start"], said["peer"], said.get("behind", [])
         self.option, self.conversations = said.get("option"), said["conversation"]
         self.here = path.with_suffix("")
