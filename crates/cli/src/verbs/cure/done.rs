@@ -111,6 +111,7 @@ pub(super) fn partners(plan: &Plan, hand: &mut Hand) -> Result<Vec<Target>, Fail
     Ok(found.partners.into_iter().map(Target::Process).collect())
 }
 
+#[expect(clippy::disallowed_methods, reason = "a real program is looked at")]
 pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
     let options = Options::default();
     let mut live = Live::open(Choice::Kernel, &options, None)
