@@ -205,15 +205,10 @@ impl<'a> Members<'a> {
     /// Returns how many data segments each socket that stalls has sent.
     pub(super) fn sent(&self, hand: &mut Hand) -> io::Result<BTreeMap<u64, u32>> {
         let sockets = self.listed(hand, Some(self.since.elapsed()))?;
-        Ok(self.sent_by(&sockets))
-    }
-
-    /// Returns how many those of these sockets that stall had sent when they were listed.
-    pub(super) fn sent_by(&self, sockets: &[Socket]) -> BTreeMap<u64, u32> {
         let those = sockets.iter().filter(|socket| self.remedy.stalls(socket));
-        those
+        Ok(those
             .map(|socket| (socket.cookie, socket.data_segs_out))
-            .collect()
+            .collect())
     }
 
     /// Returns how many a socket had sent that was silent until now, or was not there.

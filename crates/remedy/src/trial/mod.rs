@@ -125,7 +125,7 @@ pub fn run(bench: &mut Bench<'_>, remedy: &Remedy, course: Course) -> Result<Tri
         };
         let is_silent = pair.with.turns_ns.is_empty() && pair.without.turns_ns.is_empty();
         pairs.push(pair);
-        if is_silent && trial.active()?.is_empty() {
+        if is_silent && trial.all()?.is_empty() {
             // All are closed, and none has come.
             break;
         }
@@ -205,6 +205,11 @@ impl<'a, 'b> Trial<'a, 'b> {
         Ok(self.members.draw())
     }
 
+    /// Returns all sockets that are meant.
+    fn all(&mut self) -> io::Result<Vec<Socket>> {
+        self.members.all(self.bench.hand, self.bench.scope)
+    }
+
     /// Returns the sockets that are meant and not silent, and measures the turns of the stalling ones.
     fn active(&mut self) -> io::Result<Vec<Socket>> {
         let sockets = self.members.active(self.bench.hand, self.bench.scope)?;
@@ -279,10 +284,6 @@ impl<'a, 'b> Trial<'a, 'b> {
 
     /// Gives the remedy to the sockets that have it in this period, and returns how many data segments each has sent by then.
     fn begin(&mut self, have: Have) -> Result<BTreeMap<u64, u32>, ApplyError> {
-        if have == Have::None {
-            let sockets = self.active()?;
-            return Ok(self.members.sent_by(&sockets));
-        }
         self.turn_on(have, true)?;
         Ok(self.members.sent(self.bench.hand)?)
     }
@@ -296,13 +297,13 @@ impl<'a, 'b> Trial<'a, 'b> {
 
     /// Gives the remedy to all sockets that are meant, and returns the changes' numbers.
     fn give(&mut self) -> Result<Vec<u64>, ApplyError> {
-        let sockets = self.members.all(self.bench.hand, self.bench.scope)?;
+        let sockets = self.all()?;
         let is_temporary = self.bench.is_temporary;
         self.turn_on_at(sockets, Have::All, is_temporary)?;
         Ok(std::mem::take(&mut self.in_force))
     }
 
-    /// Writes to the journal what a decision in favour changes, before it is made: then nothing but the sweep comes after it.
+    /// Writes to the journal what a decision in favour changes, before it is made: then no sockets are written down after it.
     fn make_ready(&mut self) -> Result<Ready, ApplyError> {
         let Means::Socket(setting) = &self.remedy.means else {
             return Ok(None);
