@@ -112,6 +112,10 @@ impl Follower {
                     before,
                 } => {
                     let since = now;
+                    // connect(2) with AF_UNSPEC closes a connection, and the socket may open another.
+                    if self.closed.contains(&cookie) {
+                        self.drop_closed()?;
+                    }
                     opened.insert(
                         cookie,
                         Waiting {
