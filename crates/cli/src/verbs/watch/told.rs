@@ -77,7 +77,8 @@ impl Listeners {
         // The file comes first: it is whole even if the reader of standard output goes away.
         let sites = self.sites.take();
         let written = sites.map_or(Ok(()), |sites| sites.end(watch, watched.as_secs_f64()));
-        so_far.and(written)?;
+        written?;
+        so_far?;
         self.show.end(watch, exported.as_ref(), watched)?;
         Ok(exported.is_none_or(|exported| exported.is_whole()))
     }
