@@ -77,6 +77,8 @@ pub(crate) const PR_SET_SECCOMP: u64 = 22;
 pub(crate) const PR_SET_DUMPABLE: u64 = 4;
 pub(crate) const FUTEX_WAKE: u64 = 1;
 const POLLOUT: u32 = 4;
+const POLLERR: u32 = 8;
+const POLLHUP: u32 = 16;
 
 /// A system call's arguments, in the order of the kernel's.
 pub(crate) type Arguments = [u64; 6];
@@ -176,8 +178,8 @@ pub(crate) fn option(fd: u64, level: u64, name: u64) -> Result<u32, ()> {
     if failed(result) { Err(()) } else { Ok(value) }
 }
 
-/// Waits until a socket that blocks has room, or an error. Returns false if it does not block, if there is no room for as
-/// long as it waits (`SO_SNDTIMEO`), or if a signal comes.
+/// Waits until a socket that blocks has room. Returns false if it does not block, if there is no room for as long as it
+/// waits (`SO_SNDTIMEO`), if there is an error, or if a signal comes.
 pub(crate) fn waits_for_room(fd: u64) -> bool {
     // SAFETY: reads the descriptor's flags.
     let flags = unsafe { call(nr::FCNTL, [fd, F_GETFL, 0, 0, 0, 0]) };
@@ -201,7 +203,7 @@ pub(crate) fn waits_for_room(fd: u64) -> bool {
     let mut asked = [fd as u32, POLLOUT];
     // SAFETY: the kernel writes to the last two octets.
     let found = unsafe { call(nr::POLL, [&raw mut asked as u64, 1, wait_ms, 0, 0, 0]) };
-    found == 1
+    found == 1 && (asked[1] >> 16) & (POLLERR | POLLHUP) == 0
 }
 
 /// Sets an integer option of a socket.

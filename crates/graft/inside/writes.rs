@@ -133,20 +133,22 @@ fn without_holding(
 }
 
 /// Writes the rest of a write of which `written` octets are written already, and returns how many are then, also if there
-/// is an error, which comes with the next call. Whether it waits for room is the socket's.
+/// is an error. An error that is there already while it waits is left to the next call. Whether it waits for room is the socket's.
 ///
 /// It waits in poll(2), which does not begin again behind a signal's handler, as a call that writes may. So a signal ends
 /// it with what is written, as it would end the program's own write. One that comes right before poll begins does not.
 #[inline(never)]
 fn with_the_rest(call: &Call, written: u64) -> u64 {
-    let flags = call.r10 | MSG_DONTWAIT | MSG_NOSIGNAL;
+    // Only of `sendto` the register has flags.
+    let asked = if call.rax == nr::SENDTO { call.r10 } else { 0 };
+    let flags = asked | MSG_DONTWAIT | MSG_NOSIGNAL;
     let mut done = written;
     while done < call.rdx {
         let (start, length) = (call.rsi.wrapping_add(done), call.rdx.wrapping_sub(done));
         // SAFETY: the program's own octets, to where it writes them.
         let sent = unsafe { kernel::call(nr::SENDTO, [call.rdi, start, length, flags, 0, 0]) };
         if sent == EAGAIN {
-            let waits = call.r10 & MSG_DONTWAIT == 0;
+            let waits = asked & MSG_DONTWAIT == 0;
             if !waits || !kernel::waits_for_room(call.rdi) {
                 break;
             }
