@@ -333,7 +333,9 @@ fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
         nr::PRCTL => {
             // A process that cannot be dumped may not be looked into, so a watchdog without privileges cannot flush.
             let is_hidden = call.rdi == crate::kernel::PR_SET_DUMPABLE && call.rsi != 1;
-            if is_hidden || call.rdi == crate::kernel::PR_SET_SECCOMP {
+            if is_hidden {
+                waits::inert(shared, Inert::Hidden);
+            } else if call.rdi == crate::kernel::PR_SET_SECCOMP {
                 waits::inert(shared, Inert::Sandbox);
             }
             Next::Go

@@ -197,6 +197,8 @@ pub enum Inert {
     Told = 4,
     /// The process executed another program.
     Replaced = 5,
+    /// It may not be looked into any more (prctl), so a watchdog without privileges could not flush.
+    Hidden = 6,
 }
 
 /// [`Shared::watchdog`]: it sleeps until it is woken.

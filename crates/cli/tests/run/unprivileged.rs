@@ -41,7 +41,7 @@ fn what_hides_from_its_watchdog_is_left_alone() {
         return;
     };
     for (kind, why) in [
-        ("hidden", "sandboxed itself"),
+        ("hidden", "may not be looked into"),
         ("unseen", "the watchdog was gone"),
     ] {
         let shown = folder.path().join(kind);

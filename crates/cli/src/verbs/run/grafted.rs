@@ -104,10 +104,14 @@ fn counts(shared: &Shared) -> Counts {
 
 /// Returns why the rule rested in the program, if it did.
 fn rests(shared: &Shared) -> Option<&'static str> {
-    const WHY: [(Inert, &str); 4] = [
+    const WHY: [(Inert, &str); 5] = [
         (
             Inert::Sandbox,
             "it sandboxed itself, and was left alone from then on",
+        ),
+        (
+            Inert::Hidden,
+            "it may not be looked into any more (PR_SET_DUMPABLE), and was left alone from then on",
         ),
         (
             Inert::Registers,
