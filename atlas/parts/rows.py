@@ -21,10 +21,15 @@ def of_capture(document, side, exchanges):
     """Stalls by packets, and the entry's segments and octets."""
     data = [one[f"{side}_data"] for one in document["connections"]]
     octets, mss = sum(one["bytes"] for one in data), max((one["mss"] for one in data), default=None)
-    return {"stalls": document["summary"]["stalls"], "of_its_side": sum(one["blame"] == side for one in document["findings"]), "octets": octets,
+    return {"stalls": document["summary"]["stalls"], "of_its_side": sum(one["blame"] == side and is_stall(one) for one in document["findings"]), "octets": octets,
             "segments": sum(one["segments"] for one in data), "mss": mss,
             "fewest_an_exchange": -(-octets // exchanges // mss) if mss else None,
             "policy": most([one["sender_policy"] for one in data]), "connections": len(data)}
+
+
+def is_stall(finding):
+    """Whether a finding of `diagnose` is counted as a stall: no flood, and no stall that is only possible."""
+    return "flood" not in finding["kind"] and finding["confidence"] != "possible"
 
 
 def of_sockets(connections):
