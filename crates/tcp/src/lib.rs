@@ -14,7 +14,8 @@
 //!
 //! # Panics
 //!
-//! A call with a key that the caller does not own is a bug in the caller, and panics.
+//! A call with a key that was given back is a bug in the caller, and panics. So is one with another stack's key, which is not
+//! always noticed.
 
 mod addresses;
 mod arrival;

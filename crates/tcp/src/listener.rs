@@ -12,7 +12,7 @@ use super::SocketOptions;
 #[derive(Debug)]
 pub(super) struct Listener {
     pub(super) local: Endpoint,
-    /// Which of those that had its place it is.
+    /// A number that no other listener of this stack has.
     pub(super) generation: u64,
     pub(super) options: SocketOptions,
     /// The most half-open connections, and the most unaccepted ones.

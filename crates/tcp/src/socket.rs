@@ -25,7 +25,7 @@ pub(super) struct Urgent {
 #[derive(Debug)]
 pub(crate) struct Socket {
     pub(super) connection: Connection,
-    /// Which of those that had its place it is.
+    /// A number that no other connection of this stack has.
     pub(super) generation: u64,
     /// The path from this end to the peer.
     pub(super) path: Path,

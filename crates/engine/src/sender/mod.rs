@@ -335,14 +335,14 @@ impl Sender {
         self.small.hold()
     }
 
-    /// Returns what tables and traces call this reason: a rule's own one has the name that the rule gives it.
+    /// Returns the name of this reason: a rule's own one has the name that the rule gives it.
     #[must_use]
     pub fn name_of(&self, why: Why) -> &str {
         self.small.name_of(why)
     }
 
-    /// Returns the reasons for which runts were held, with their names and how often. Those of a rule's own from the last on
-    /// that is [counted](Why::OWN_COUNTED) by itself have one count.
+    /// Returns the reasons for which runts were held, with their names and how often. A rule's own ones
+    /// from the last number that is [counted](Why::OWN_COUNTED) on share one count, under that one's name.
     pub fn holds(&self) -> impl Iterator<Item = (&str, u64)> {
         let own = (0..Why::OWN_COUNTED).map(Why::Own);
         let all = Why::ALL.iter().copied().chain(own);

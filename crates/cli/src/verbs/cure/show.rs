@@ -223,7 +223,7 @@ fn told(plan: &Plan, remedy: &Remedy, expected: Option<&Expected>, tried: &Tried
                 Means::Knob(..) => "the connections that are open now and those to come",
             };
             format!(
-                "Kept, for {whom}, {:.1} ms after the decision. To put it back: {}",
+                "Kept, for {whom}; those that were tried had it {:.1} ms after the decision. To put it back: {}",
                 tried.took.as_secs_f64() * 1e3,
                 undo.join("; ")
             )

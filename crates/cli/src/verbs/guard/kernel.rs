@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tinygram_stalls::thresholds::UNSEEN_TIMER_NS;
-use tinygram_stalls::{Kind, Side, Tier};
+use tinygram_stalls::{Kind, Side};
 use tinygram_watch::event::{Release, Timer};
 use tinygram_watch::finding::{Facts, Finding, Part};
 use tinygram_watch::judge::Judge;
@@ -230,7 +230,7 @@ fn weigh(finding: &Finding) -> Weight {
     if finding.part != Part::Sent {
         return Weight::Nothing;
     }
-    if !slept || finding.tier < Tier::Likely {
+    if !slept || !finding.tier.accuses() {
         return Weight::Apart;
     }
     let is_delayed = match timer {
@@ -265,7 +265,7 @@ const STACKS: u32 = 512;
 
 #[cfg(test)]
 mod tests {
-    use tinygram_stalls::Cost;
+    use tinygram_stalls::{Cost, Tier};
     use tinygram_watch::event::{Connection, Reason, Writer};
 
     use super::*;

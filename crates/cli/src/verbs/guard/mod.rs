@@ -102,7 +102,7 @@ struct Stall {
     case: Case,
     /// The line of the write, if known; from the preloaded library all lines where the process writes: it may be any.
     places: Vec<(String, u32)>,
-    /// Whether there are lines of which the file or the number is not known.
+    /// Whether some were written by an unknown call.
     elsewhere: bool,
 }
 

@@ -33,7 +33,7 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// The reason why a segment left. It is counted and shown and affects nothing else.
+    /// The reason why a segment left. It is shown and affects nothing else.
     Because;
     /// It is full-sized.
     Full = "full",

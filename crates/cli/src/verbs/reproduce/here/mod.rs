@@ -52,7 +52,7 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
 /// A gap that counts as a stall. No program of these takes as long for anything, and Linux delays no acknowledgment for
 /// less than 40 ms.
 const SILENCE: Duration = Duration::from_millis(25);
-/// Around a packet's octets on Ethernet: preamble, header, trailer and gap. The link counts IP packets.
+/// In octets.
 const ETHERNET_MTU: u16 = 1500;
 
 /// Where an experiment is measured.

@@ -189,7 +189,9 @@ pub(super) fn verdict(plan: &Plan, reproduced: &[Reproduced]) -> String {
     let tally = Tally::of_all(reproduced);
     if tally.here > 0 && tally.agreeing().1 == 0 {
         let rows = counted(tally.here, "row");
-        return format!("{rows} of this kernel, measured today; they are held to nothing.");
+        return format!(
+            "{rows} of this kernel, of today; they are held to nothing, and what could not be measured says why."
+        );
     }
     let mut line = if tally.misses == 0 {
         "All values that should match the papers do".to_owned()
