@@ -72,6 +72,7 @@ enum {
 	ACK_SCHEDULED = 1, /* ICSK_ACK_SCHED: an acknowledgment is owed */
 	ACK_BY_TIMER = 2,  /* ICSK_ACK_TIMER: and left to the timer */
 	FLAG_FIN = 1,
+	ECN_OK = 1, /* TCP_ECN_OK: both ends have agreed */
 	WAITER_WOKEN = 2, /* WQ_FLAG_WOKEN */
 	TRUESIZE_PURE_ACK = 2, /* skb_set_tcp_pure_ack() */
 };
@@ -197,6 +198,7 @@ struct tcp_sock {
 	u32 data_segs_out;
 	u32 segs_out;
 	u32 srtt_us;
+	u8 ecn_flags;
 	u64 bytes_sent;
 	u64 tcp_mstamp; /* in microseconds, of the monotonic clock */
 	struct minmax rtt_min;

@@ -58,6 +58,13 @@ int choose(struct bpf_sock_ops *ctx)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 1;
+#ifdef NEEDS_EVENTS
+	/* With TCP_CONG_NEEDS_ECN the kernel marks what leaves as ECN-capable, whatever the peer has agreed to. */
+	if (!(tp->ecn_flags & ECN_OK)) {
+		__sync_fetch_and_add(&run->refused, 1);
+		return 1;
+	}
+#endif
 	before = bpf_sk_storage_get(&befores, sk, 0, STORAGE_CREATE);
 	if (!before) {
 		__sync_fetch_and_add(&run->refused, 1);

@@ -33,7 +33,7 @@ pub(super) fn ended(counts: Counts) -> String {
         let _ = write!(text, "; {} keep it until they close", counts.holders);
     }
     if counts.refused > 0 {
-        let _ = write!(text, "; the kernel refused it to {}", counts.refused);
+        let _ = write!(text, "; {} could not have it", counts.refused);
     }
     text
 }
