@@ -132,7 +132,8 @@ static void look(struct seen *one)
             longest_idle_ms = age;
         stuck += age >= 2 * look_ms;
     } else {
-        uint64_t bound = ((uint64_t)info.tcpi_rto << info.tcpi_backoff) / 1000 + slack_ms;
+        /* The kernel doubles tcpi_rto itself with each timeout. */
+        uint64_t bound = info.tcpi_rto / 1000 + slack_ms;
         if (age > longest_hold_ms)
             longest_hold_ms = age;
         late += age > bound;
