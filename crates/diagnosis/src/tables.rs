@@ -92,12 +92,14 @@ fn connections(capture: &Capture, rows: &mut Rows) {
             };
             direction(&connection.directions[side as usize], names)
         });
+        let at_most = connection.rtt_ns.map_or(Value::Null, Value::ms);
         rows.push(
             whose(capture, connection.id, Some(connection))
                 .into_iter()
                 .chain(of_connection)
                 .chain(client)
-                .chain(server),
+                .chain(server)
+                .chain([("rtt_at_most_ms", at_most)]),
         );
     }
 }

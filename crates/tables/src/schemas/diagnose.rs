@@ -152,7 +152,7 @@ pub static CONNECTIONS: Table = Table {
     name: "connections",
     version: 1,
     about: "A row is a TCP connection, as far as its capture shows it (`diagnose`)",
-    columns: &joined::<34>(&[
+    columns: &joined::<35>(&[
         &CONNECTION,
         &[
             always(
@@ -182,6 +182,11 @@ pub static CONNECTIONS: Table = Table {
         ],
         &data_of!("client", "server"),
         &data_of!("server", "client"),
+        &[perhaps(
+            "rtt_at_most_ms",
+            Float,
+            "the most that the round trip can be, in milliseconds, by the handshake and the shortest waits for ACKs; null if nothing tells",
+        )],
     ]),
 };
 
