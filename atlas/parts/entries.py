@@ -54,12 +54,12 @@ class Entry:
         return sorted({one for one in found if one})
 
     def digest(self):
-        """Of all that a row is made by: the entry's files, the end that speaks to it, and the runner."""
+        """Of all that a row is made by: the entry's files and its lock, the end that speaks to it, and the runner."""
         peers = [ATLAS / "peers/loop.py", ATLAS / f"peers/speak_{self.peer}.py"]
         told = self.path.read_text()
         others = [folder for folder in sorted(self.path.parent.iterdir()) if folder.is_dir() and f"{{family}}/{folder.name}" in told]
         own = [file for folder in [self.here, *others] for file in sorted(folder.rglob("*"))]
-        files = [self.path, *own, *peers, *sorted((ATLAS / "parts").glob("*.py"))]
+        files = [self.path, self.path.with_suffix(".lock"), *own, *peers, ATLAS / "run", *sorted((ATLAS / "parts").glob("*.py"))]
         octets = b"".join(file.read_bytes() for file in files if file.is_file())
         return hashlib.sha256(octets).hexdigest()[:16]
 

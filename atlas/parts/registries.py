@@ -1,8 +1,9 @@
 """Where a program comes from: PyPI, npm, crates.io, Maven, Go's modules. Each has a lock file with checksums beside the entry,
-or in its folder, and nothing of what comes runs while it comes."""
+or in its folder, and nothing of what comes runs while it comes, but for Maven's plugin that copies: of it the version alone is fixed."""
 import hashlib, json, os, pathlib, shutil, subprocess, tempfile
 
 PYTHON = "/usr/bin/python3"
+COPYING = "org.apache.maven.plugins:maven-dependency-plugin:2.8:copy-dependencies"
 
 
 class Missing(Exception):
@@ -78,7 +79,7 @@ def jars(folder, lock, here, wanted, locking):
         shutil.rmtree(folder, ignore_errors=True)
         libraries.mkdir(parents=True)
         (folder / "pom.xml").write_text(POM.replace("{dependencies}", "".join(map(dependency, wanted))))
-        run_all([["mvn", "--quiet", "--batch-mode", "--file", folder / "pom.xml", "dependency:copy-dependencies", f"-DoutputDirectory={libraries}",
+        run_all([["mvn", "--quiet", "--batch-mode", "--file", folder / "pom.xml", COPYING, f"-DoutputDirectory={libraries}",
                   "-DincludeScope=runtime"]])
         found = "".join(f"{hashlib.sha256(jar.read_bytes()).hexdigest()}  {jar.name}\n" for jar in sorted(libraries.glob("*.jar")))
         if locking:

@@ -4,7 +4,7 @@
     speak_relay.py answer PORT one|two COMMAND...
 
 As a client it listens on loopback at PORT + 1, where COMMAND, a client that prints its exchanges, connects to; as a server it
-waits until COMMAND listens there. {behind} in COMMAND is PORT + 1. What comes from COMMAND goes on at once; with `two` each piece in
+waits until COMMAND listens there (the runner puts PORT + 1 for {behind}). What comes from COMMAND goes on at once; with `two` each piece in
 two halves, a write for each. Neither direction holds anything back.
 """
 import os, signal, socket, subprocess, sys, threading, time
@@ -19,16 +19,15 @@ READY_S = 1
 GONE_S = 4
 
 
-def ask(address, port, exchanges, kind, *command):
+def ask(address, port, _exchanges, kind, *command):
     with socket.create_server((LOOPBACK, port + 1), backlog=64) as listener:
         threading.Thread(target=accept, args=[listener, (address, port), kind, True], daemon=True).start()
-        words = {"{behind}": str(port + 1), "{exchanges}": exchanges}
         time.sleep(READY_S)
-        sys.exit(subprocess.run(filled(command, words)).returncode)
+        sys.exit(subprocess.run(command).returncode)
 
 
 def answer(port, kind, *command):
-    behind = subprocess.Popen(filled(command, {"{behind}": str(port + 1)}), stdin=subprocess.DEVNULL, stdout=sys.stderr)
+    behind = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr)
     signal.signal(signal.SIGTERM, lambda *_: end(behind))
     until = time.monotonic() + PATIENCE_S
     while True:
@@ -52,12 +51,6 @@ def end(behind):
     except subprocess.TimeoutExpired:
         behind.kill()
     os._exit(0)
-
-
-def filled(command, words):
-    for word, value in words.items():
-        command = [part.replace(word, value) for part in command]
-    return command
 
 
 def accept(listener, other, kind, from_accepted):
