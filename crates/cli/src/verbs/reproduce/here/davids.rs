@@ -37,8 +37,8 @@ pub(super) fn run(effort: &Effort) -> Outcome {
         "The limit is that of the policy naglim. A reader that only reads acknowledges each small segment at once on Linux, so that \
          the rule holds nothing for long; the article's receiver delayed all of them."
             .into(),
-        "In a conversation an acknowledgment comes after 40 ms instead of at a tick of 200 ms: more packets leave than in the article, \
-         and the last octets wait less. Without the rule (traces 3 and 4) every write is a packet, on any clock."
+        "In a conversation an acknowledgment comes after 40 ms instead of at a tick of 200 ms: where the article's trace waits for several \
+         of them more packets leave here, and the last octets wait less. Without the rule (traces 3 and 4) every write is a packet, on any clock."
             .into(),
     ];
     here.outcome(parameters, notes)

@@ -118,7 +118,8 @@ impl Server {
                 stalls,
             );
         }
-        if self.fixes == "headers with data (2.2)" {
+        // The second document is of the page with the first fix alone.
+        if !self.headers_apart && self.policy == "nagle" {
             let longest = transactions.map(|all| {
                 let gaps = all.iter().flatten().map(longest_gap);
                 text(format!(
