@@ -152,7 +152,7 @@ pub fn asides(results: &Diagnosis) -> Vec<String> {
             n => format!("{n} segments left"),
         };
         sentences.push(format!(
-            "{segments} as held ones do, {} in all, and nobody was seen to wait: their program goes by a clock of its own, or a reader elsewhere waited (behind a VPN, of a report).",
+            "{segments} as if they had been held, {} in all, and nobody was seen to wait: their program goes by a clock of its own, or a reader elsewhere waited (behind a VPN, of a report).",
             seconds(total.sight.unwatched_ns)
         ));
     }
