@@ -406,12 +406,13 @@ const INITIAL_WINDOW: &str = "raise the initial window (`ip route change $(ip ro
                               initcwnd 10`, RFC 6928)";
 /// The same where both ends are one host: of its own routes not every one can be changed so.
 const INITIAL_WINDOW_HERE: &str = "raise the initial window (RFC 6928)";
+// The sysctl came with commit 562b1fdf061b in Linux 6.7; some later stable kernels of 6.6 have it, too.
 const ACK_AT_ONCE: &str = "acknowledge at once. Linux: `ip route change $(ip route get fibmatch PEER) quickack 1`, \
-     or `sysctl net.ipv4.tcp_pingpong_thresh=255` (6.5 and later); Windows: TcpAckFrequency = 1 for the \
+     or `sysctl net.ipv4.tcp_pingpong_thresh=255` (6.7 and later); Windows: TcpAckFrequency = 1 for the \
      interface (DWORD, then reboot); a controller: its vendor's setting for delayed ACKs";
 /// The same where both ends are one host, through its loopback device.
 const ACK_AT_ONCE_HERE: &str =
-    "acknowledge at once. Linux: `sysctl net.ipv4.tcp_pingpong_thresh=255` (6.5 and later)";
+    "acknowledge at once. Linux: `sysctl net.ipv4.tcp_pingpong_thresh=255` (6.7 and later)";
 
 #[cfg(test)]
 mod tests;

@@ -318,7 +318,7 @@ pub const TABLE: &[Recipe] = &[
     recipe(
         "Linux sysctl",
         Cure::QuickAck,
-        "on the receiver, 6.5 and later: sysctl net.ipv4.tcp_pingpong_thresh=255",
+        "on the receiver, 6.7 and later: sysctl net.ipv4.tcp_pingpong_thresh=255",
         &[],
     ),
     recipe(
