@@ -103,6 +103,21 @@ fn what_is_set_is_listed_and_put_back() {
     assert_eq!(sockets.set(&["--undo", "1"]).status.code(), Some(2));
 }
 
+/// It needs no privilege either.
+#[test]
+fn who_asks_for_changes_where_there_were_none_leaves_nothing() {
+    let sockets = Sockets::open();
+    let folder = sockets.journal.path().join("state");
+    let listed = sockets.set(&["--list"]);
+    assert_eq!(listed.status.code(), Some(0), "{}", said(&listed));
+    assert_eq!(said(&listed), "No change is in force.\n");
+    let none = sockets.set(&["--undo"]);
+    assert_eq!(none.status.code(), Some(1), "{}", said(&none));
+    let numbered = sockets.set(&["--undo", "7"]);
+    assert_eq!(numbered.status.code(), Some(2), "{}", said(&numbered));
+    assert!(!folder.exists());
+}
+
 #[test]
 fn a_peer_narrows_and_a_dry_run_changes_nothing() {
     if !may_set() {

@@ -109,6 +109,19 @@ impl Journal {
         Ok(journal)
     }
 
+    /// Opens the journal in `folder` if this folder is there; makes none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::open`].
+    pub fn find(folder: &Path) -> Result<Option<Self>, JournalError> {
+        match folder.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            // Whoever may not look is told so.
+            _ => Self::open(folder).map(Some),
+        }
+    }
+
     /// Writes a long file anew, with what is in force.
     fn compact(&mut self) -> Result<(), JournalError> {
         let in_force = self.in_force();

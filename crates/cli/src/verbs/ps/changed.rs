@@ -52,10 +52,7 @@ impl Changed {
 /// Returns the changes that are in force, by socket. A journal that is not there, or may not be read, has none.
 pub(super) fn in_force(folder: &Path) -> BTreeMap<u64, Vec<Changed>> {
     let mut all: BTreeMap<u64, Vec<Changed>> = BTreeMap::new();
-    if !folder.exists() {
-        return all;
-    }
-    let Ok(journal) = Journal::open(folder) else {
+    let Ok(Some(journal)) = Journal::find(folder) else {
         return all;
     };
     for (change, entry) in journal.in_force() {

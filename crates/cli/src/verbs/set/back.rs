@@ -58,27 +58,31 @@ pub(super) fn undone(all: &[(u64, Undone)], saw: bool, as_json: bool) -> String 
     }
 }
 
-/// Shows the changes that are in force.
-pub(super) fn listed(journal: &Journal, as_json: bool) -> String {
+/// Shows the changes that are in force; without a journal there are none.
+pub(super) fn listed(journal: Option<&Journal>, as_json: bool) -> String {
+    let rows = journal.into_iter().flat_map(Journal::in_force);
+    let rows: Vec<_> = rows.map(|(id, entry)| listed_row(id, entry)).collect();
     if as_json {
         return json(&Document {
             schema: "tinygram.set/1",
             parameters: NoParameters {},
-            results: InForce {
-                in_force: journal
-                    .in_force()
-                    .map(|(id, entry)| listed_row(id, entry))
-                    .collect(),
-            },
+            results: InForce { in_force: rows },
         });
     }
     let mut text = String::new();
-    for (id, entry) in journal.in_force() {
-        let row = listed_row(id, entry);
+    for row in rows {
         let _ = writeln!(
             text,
-            "{id}: {}={} {} since {}, by process {} of user {}{}: tinygram {}",
-            row.option, row.value, row.place, row.since, row.pid, row.uid, row.state, row.command
+            "{}: {}={} {} since {}, by process {} of user {}{}: tinygram {}",
+            row.id,
+            row.option,
+            row.value,
+            row.place,
+            row.since,
+            row.pid,
+            row.uid,
+            row.state,
+            row.command
         );
     }
     match text.is_empty() {

@@ -130,10 +130,11 @@ fn follow(
 }
 
 pub(super) fn undo(number: Option<u64>, args: &Args) -> Result<Done, Failure> {
-    let journal = open(args)?;
+    let journal = find(args)?;
+    let in_force = || journal.iter().flat_map(Journal::in_force);
     let ids: Vec<u64> = match number {
         Some(number) => {
-            if !journal.in_force().any(|(id, _)| id == number) {
+            if !in_force().any(|(id, _)| id == number) {
                 return Err(Failure::Input(format!(
                     "--undo {number}: no change with that number is in force; tinygram set --list shows those that are"
                 )));
@@ -141,9 +142,8 @@ pub(super) fn undo(number: Option<u64>, args: &Args) -> Result<Done, Failure> {
             vec![number]
         }
         None => {
-            let all = journal.in_force();
             let unattended =
-                all.filter(|(_, entry)| !(entry.about.is_temporary && entry.is_attended()));
+                in_force().filter(|(_, entry)| !(entry.about.is_temporary && entry.is_attended()));
             unattended.map(|(id, _)| id).collect()
         }
     };
@@ -170,17 +170,29 @@ fn put_back(hand: &mut Hand, ids: &[u64], args: &Args) -> Result<(), Failure> {
 }
 
 pub(super) fn list(args: &Args) -> Result<Done, Failure> {
-    let journal = open(args)?;
-    print_text(&back::listed(&journal, args.json))?;
+    let journal = find(args)?;
+    print_text(&back::listed(journal.as_ref(), args.json))?;
     Ok(Done::Well)
 }
 
+/// Returns the journal, and makes it if there is none.
 fn open(args: &Args) -> Result<Journal, Failure> {
     let journal = Journal::open(&args.journal.folder).map_err(|error| journal_failed(&error))?;
+    tell_damage(&journal);
+    Ok(journal)
+}
+
+/// Returns the journal if there is one: who only asks leaves nothing behind.
+fn find(args: &Args) -> Result<Option<Journal>, Failure> {
+    let journal = Journal::find(&args.journal.folder).map_err(|error| journal_failed(&error))?;
+    journal.iter().for_each(tell_damage);
+    Ok(journal)
+}
+
+fn tell_damage(journal: &Journal) {
     for line in journal.damage() {
         remark(&format!("tinygram set: {line}"));
     }
-    Ok(journal)
 }
 
 /// Says what was left by a process that was to put it back and has ended.
