@@ -260,11 +260,14 @@ fn a_script_is_a_target() {
     let mut line = String::new();
     let said = python.stdout.take().unwrap();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(said), &mut line).unwrap();
-    let mut ps = Command::new(env!("CARGO_BIN_EXE_tinygram"));
-    let output = ps.args(["ps", "two-ends.py"]).output().unwrap();
+    let output = ps(&["two-ends.py"]);
+    let json = ps(&["two-ends.py", "--json"]);
     python.kill().unwrap();
     python.wait().unwrap();
     assert_eq!(output.status.code(), Some(0));
     let shown = String::from_utf8_lossy(&output.stdout);
     assert_eq!(shown.matches("python3").count(), 2, "{shown}");
+    let document: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let owner = &document["connections"][0]["owners"][0];
+    assert_eq!(owner["script"], "two-ends.py", "{document:#}");
 }

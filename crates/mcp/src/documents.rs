@@ -189,6 +189,7 @@ pub(crate) struct Socket {
 pub(crate) struct Owner {
     pub(crate) pid: u32,
     pub(crate) name: String,
+    pub(crate) script: Option<String>,
     pub(crate) user: Option<String>,
     pub(crate) container: Option<String>,
     #[serde(default)]

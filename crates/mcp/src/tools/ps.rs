@@ -113,7 +113,7 @@ fn row(socket: &Socket) -> Row {
         pid: Some(owner.pid),
         untrusted: Words {
             name: name(&owner.name),
-            script: None,
+            script: owner.script.as_deref().map(name),
             user: owner.user.as_deref().map(name),
             container: owner
                 .container_name

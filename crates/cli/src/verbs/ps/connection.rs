@@ -57,6 +57,8 @@ impl Connection {
 pub(crate) struct Owner {
     pub(crate) pid: i32,
     pub(crate) name: String,
+    /// The script or class that it runs, if it is an interpreter.
+    pub(crate) script: Option<String>,
     pub(crate) fd: i32,
     /// The process's effective user.
     pub(crate) user: Option<String>,

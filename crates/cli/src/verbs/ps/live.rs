@@ -99,6 +99,7 @@ fn owner(process: &Process, names: &mut Names) -> Result<Owner, ProcError> {
     Ok(Owner {
         pid,
         name,
+        script: about.script.clone(),
         fd: -1,
         user,
         container: container.and_then(|container| Some(container.id()?.to_string())),

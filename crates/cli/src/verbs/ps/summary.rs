@@ -16,6 +16,7 @@ use crate::covered::State;
 pub(super) struct Process {
     pid: Option<i32>,
     name: Option<String>,
+    script: Option<String>,
     user: Option<String>,
     container: Option<String>,
     container_name: Option<String>,
@@ -60,6 +61,7 @@ impl Process {
         Self {
             pid: Some(owner.pid),
             name: Some(owner.name.clone()),
+            script: owner.script.clone(),
             user: owner.user.clone(),
             container: owner.container.clone(),
             container_name: owner.container_name.clone(),
