@@ -76,6 +76,13 @@ fn what_is_set_is_listed_and_put_back() {
         "{}",
         said(&output)
     );
+    // Which ends these are, and how to mean one of them.
+    let port = sockets.port;
+    let ends =
+        format!("both ends of 1 connection are on this host and are meant: at port {port} set");
+    assert!(said(&output).contains(&ends), "{}", said(&output));
+    let narrower = format!("--peer :{port} means the other end alone");
+    assert!(said(&output).contains(&narrower), "{}", said(&output));
     assert_eq!(sockets.nodelay(), [true, true]);
     let listed = said(&sockets.set(&["--list"]));
     assert!(listed.starts_with("1: nodelay=on on 2 sockets"), "{listed}");
@@ -134,6 +141,7 @@ fn a_peer_narrows_and_a_dry_run_changes_nothing() {
     assert_eq!(sockets.nodelay(), [false, false]);
     let output = sockets.set(&["PORT", "nodelay=on", "--peer", &peer]);
     assert!(said(&output).contains("1 changed"), "{}", said(&output));
+    assert!(!said(&output).contains("both ends"), "{}", said(&output));
     assert_eq!(sockets.nodelay(), [true, false]);
     let output = sockets.set(&["PORT", "nodelay=on", "--peer", "10.0.0.0/8"]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));

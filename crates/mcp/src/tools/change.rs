@@ -119,11 +119,17 @@ pub(crate) async fn set(
             .sum()
     };
     let changed = sum("changed");
+    let both = match document["both_ends"].as_u64() {
+        None | Some(0) => String::new(),
+        Some(both) => {
+            format!(" (both ends of {both} connections on this host are among the target's)")
+        }
+    };
     Ok(ToldSet {
         sentence: match numbers.is_empty() {
             true => "Nothing was changed: nothing had another value.".to_owned(),
             false => format!(
-                "{changed} sockets changed; put back after {} s, by undo, or when this server ends.",
+                "{changed} sockets changed{both}; put back after {} s, by undo, or when this server ends.",
                 lasting.as_secs_f64()
             ),
         },

@@ -3,8 +3,10 @@
 mod back;
 mod changes;
 mod done;
+mod ends;
 mod knobs;
 mod plan;
+mod programs;
 mod show;
 
 use std::time::Duration;

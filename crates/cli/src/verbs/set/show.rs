@@ -13,8 +13,10 @@ use tinygram_remedy::follow::Followed;
 use tinygram_report::{Document, json};
 
 use super::changes::Changes;
+use super::ends;
 use super::knobs::Turn;
 use super::plan::Set;
+use super::programs::{self, Program};
 use crate::amount::counted;
 use crate::exit::plain;
 
@@ -45,14 +47,15 @@ pub(super) fn would(
             parameters: Parameters::of(plan),
             results: Planned {
                 sockets: found.sockets.len(),
-                programs: programs(found),
+                both_ends: ends::both(&found.sockets),
+                programs: programs::of(&found.sockets),
                 left_out: found.left_out.into(),
                 follows: rules.map(rule_names),
                 knobs: turns.iter().map(|turn| knob_row(turn, None)).collect(),
             },
         });
     }
-    let mut text = headline(found);
+    let mut text = headline(plan, found);
     for setting in &plan.settings {
         let has = |owned: &&tinygram_host::scope::Owned| {
             owned.socket.values[setting.option] == setting.value
@@ -86,7 +89,8 @@ pub(super) fn did(
             parameters: Parameters::of(plan),
             results: Changed {
                 sockets: found.sockets.len(),
-                programs: programs(found),
+                both_ends: ends::both(&found.sockets),
+                programs: programs::of(&found.sockets),
                 left_out: found.left_out.into(),
                 follows: rules.map(rule_names),
                 settings: settings
@@ -99,7 +103,7 @@ pub(super) fn did(
             },
         });
     }
-    let mut text = headline(found);
+    let mut text = headline(plan, found);
     for (setting, applied) in plan.settings.iter().zip(applied) {
         let _ = write!(text, "  {setting}: {} changed", applied.count());
         for (before, count) in &applied.changed {
@@ -207,15 +211,10 @@ fn to_come(rules: Option<&Rules>) -> String {
     let Some(rules) = rules else {
         return String::new();
     };
-    let mut names = rule_names(rules);
-    if names.len() > MOST_NAMES {
-        let others = names.len() - MOST_NAMES;
-        names.truncate(MOST_NAMES);
-        names.push(format!("{others} others"));
-    }
+    let names = programs::few(rule_names(rules));
     match names.is_empty() {
         true => "No connection to come is known to be meant.\n".to_owned(),
-        false => format!("Connections to come, too: {}.\n", names.join(", ")),
+        false => format!("Connections to come, too: {names}.\n"),
     }
 }
 
@@ -250,23 +249,14 @@ pub(super) fn followed(followed: &Followed) -> String {
     text
 }
 
-/// `12 connections of nginx (431), mosquitto (77)`, and what was left out.
-fn headline(found: &Found) -> String {
-    let programs = programs(found);
-    let mut names: Vec<_> = programs
-        .iter()
-        .map(|program| format!("{} ({})", program.program, program.sockets))
-        .collect();
-    if names.len() > MOST_NAMES {
-        let others = names.len() - MOST_NAMES;
-        names.truncate(MOST_NAMES);
-        names.push(format!("{others} others"));
-    }
+/// `12 connections: nginx (431) (12)`, what was left out, and of which connections both ends are meant.
+fn headline(plan: &Set, found: &Found) -> String {
     format!(
-        "{}: {}{}\n",
+        "{}: {}{}\n{}",
         counted(found.sockets.len() as u64, "connection"),
-        names.join(", "),
-        left_out(found.left_out)
+        programs::in_words(&found.sockets),
+        left_out(found.left_out),
+        ends::in_words(&plan.scope, &found.sockets)
     )
 }
 
@@ -288,22 +278,6 @@ fn left_out(left_out: LeftOut) -> String {
         }
     }
     text
-}
-
-fn programs(found: &Found) -> Vec<Program> {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for owned in &found.sockets {
-        let name = owned.owner.as_ref().map(ToString::to_string);
-        *counts
-            .entry(name.unwrap_or_else(|| "no process".to_owned()))
-            .or_default() += 1;
-    }
-    let mut programs: Vec<_> = counts
-        .into_iter()
-        .map(|(program, sockets)| Program { program, sockets })
-        .collect();
-    programs.sort_by_key(|program| std::cmp::Reverse(program.sockets));
-    programs
 }
 
 fn reason(error: i32) -> String {
@@ -359,6 +333,8 @@ impl Parameters {
 #[derive(Serialize)]
 struct Planned {
     sockets: usize,
+    /// Of how many connections both ends are among the sockets.
+    both_ends: usize,
     programs: Vec<Program>,
     left_out: LeftOutRow,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -369,18 +345,14 @@ struct Planned {
 #[derive(Serialize)]
 struct Changed {
     sockets: usize,
+    /// Of how many connections both ends are among the sockets.
+    both_ends: usize,
     programs: Vec<Program>,
     left_out: LeftOutRow,
     #[serde(skip_serializing_if = "Option::is_none")]
     follows: Option<Vec<String>>,
     settings: Vec<SettingRow>,
     knobs: Vec<KnobRow>,
-}
-
-#[derive(Serialize)]
-struct Program {
-    program: String,
-    sockets: usize,
 }
 
 #[derive(Serialize)]
@@ -432,5 +404,3 @@ struct SettingRow {
     set_meanwhile: usize,
     refused: BTreeMap<String, usize>,
 }
-
-const MOST_NAMES: usize = 5;
