@@ -12,14 +12,14 @@ use crate::names::Names;
 /// known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Process {
-    /// The process ID.
+    /// The process ID; 0 if it is unknown.
     pub pid: u32,
     /// The program's name.
     pub name: String,
     /// The script or class that an interpreter runs, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
-    /// The user's name, or the user ID if it has no name.
+    /// The user's name, or the user ID if it has no name; `?` if it is unknown.
     pub user: String,
     /// The container or the unit, from the control group's path.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,9 +111,15 @@ fn base(path: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).to_owned()
 }
 
-/// Returns a user's name, or the number if it has no name.
+/// The user ID that no user has (POSIX, `(uid_t) -1`): the user is unknown.
+pub const NO_USER: u32 = u32::MAX;
+
+/// Returns a user's name, or the number if it has no name; `?` for [`NO_USER`].
 #[must_use]
 pub fn user_name(uid: u32) -> String {
+    if uid == NO_USER {
+        return "?".to_owned();
+    }
     let mut buffer = vec![0; 4096];
     // SAFETY: the call only writes to its arguments, within the given lengths, and the name is
     // copied before the buffer is dropped.

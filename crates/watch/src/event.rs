@@ -63,11 +63,11 @@ impl Connection {
 /// The thread that made a system call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Writer {
-    /// The process.
+    /// The process; 0 if it is unknown.
     pub pid: u32,
-    /// The thread.
+    /// The thread; 0 if it is unknown.
     pub thread: u32,
-    /// The user.
+    /// The user; [`NO_USER`](tinygram_host::process::NO_USER) if it is unknown.
     pub uid: u32,
     /// The control group, by its inode in the version 2 hierarchy.
     pub cgroup: u64,

@@ -21,7 +21,7 @@ use tinygram_host::clock::clock_ns;
 #[derive(Default)]
 pub struct Processes {
     names: Names,
-    known: HashMap<(u32, String), (Process, Option<u64>)>,
+    known: HashMap<(u32, String, u32), (Process, Option<u64>)>,
     users: HashMap<u32, String>,
     /// By network namespace.
     listening: HashMap<u32, Listening>,
@@ -39,8 +39,8 @@ impl Processes {
 
     /// Returns the process of `writer`, which wrote at `at_ns` since the epoch.
     pub fn of(&mut self, writer: &Writer, at_ns: i64) -> &Process {
-        // A program that is replaced (execve) usually comes with another name.
-        let key = (writer.pid, writer.comm.clone());
+        // A program that is replaced (execve) usually comes with another name; unknown processes have users of their own.
+        let key = (writer.pid, writer.comm.clone(), writer.uid);
         if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&key) {
             self.known.clear();
         }

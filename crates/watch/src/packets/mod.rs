@@ -142,7 +142,7 @@ impl Source {
         }
         if owners.is_empty() {
             let unknown = Owner {
-                writer: nobody(0),
+                writer: nobody(None),
                 netns: 0,
             };
             owners.push((unknown, ends[0], ends[1]));
@@ -202,7 +202,7 @@ impl Source {
             _ => Part::Sent,
         };
         let Owner { writer, netns } = sends.or(receives).unwrap_or_else(|| Owner {
-            writer: nobody(0),
+            writer: nobody(None),
             netns: 0,
         });
         let senders = match connection.handshake {

@@ -13,11 +13,12 @@ use tinygram_stalls::Roles;
 
 use crate::event::Writer;
 use tinygram_host::pace::Pace;
+use tinygram_host::process::NO_USER;
 
 /// One end of a connection on this host.
 #[derive(Clone, Debug)]
 pub(super) struct Owner {
-    /// Its process; if it is unknown, the process ID is 0 and the name is empty.
+    /// Its process, or [`nobody`].
     pub(super) writer: Writer,
     /// Its network namespace, by the inode.
     pub(super) netns: u32,
@@ -87,7 +88,7 @@ impl Known {
         }
         let ends = (plain(entry.local_address), plain(entry.remote_address));
         let owner = Owner {
-            writer: nobody(entry.uid),
+            writer: nobody(Some(entry.uid)),
             netns,
         };
         self.ends.entry(ends).or_insert(owner);
@@ -149,12 +150,13 @@ fn writer(process: &Process, uid: u32) -> Writer {
     }
 }
 
-/// Returns an unknown process: its connection is over, or this process may not inspect it.
-pub(super) fn nobody(uid: u32) -> Writer {
+/// Returns an unknown process, with the number 0: its connection is over, or this process may not inspect it, or sees no
+/// `/proc`.
+pub(super) fn nobody(uid: Option<u32>) -> Writer {
     Writer {
         pid: 0,
         thread: 0,
-        uid,
+        uid: uid.unwrap_or(NO_USER),
         cgroup: 0,
         comm: "?".to_owned(),
     }

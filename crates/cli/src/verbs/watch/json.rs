@@ -21,7 +21,7 @@ pub(super) fn finding(finding: &Finding, process: &Process) -> Value {
         "part": part(finding.part),
         "side": finding.side.to_string(),
         "sender": finding.sender().to_string(),
-        "process": process,
+        "process": of_process(process),
         "thread": finding.process.thread,
         "network_namespace": finding.connection.netns,
         "connection": finding.connection.cookie,
@@ -97,14 +97,10 @@ pub(super) fn summary(
                 .into_iter()
                 .map(|(call, count)| json!({"count": count, "call_site": call}))
                 .collect();
-            let mut process = json!(key.process);
-            if row.processes > 1 {
-                process["pid"] = Value::Null;
-            }
             json!({
                 "kind": key.kind.name(),
                 "part": part(key.part),
-                "process": process,
+                "process": of_process(&key.process),
                 "processes": row.processes,
                 "network_namespace": key.netns,
                 "side": key.side.to_string(),
@@ -142,6 +138,15 @@ pub(super) fn summary(
         "events_lost": lost,
         "rows_not_kept": summary.unlisted,
     })
+}
+
+/// Returns a process, without a number if it is unknown or if they are several.
+fn of_process(process: &Process) -> Value {
+    let mut value = json!(process);
+    if process.pid == 0 {
+        value["pid"] = Value::Null;
+    }
+    value
 }
 
 fn part(part: Part) -> &'static str {

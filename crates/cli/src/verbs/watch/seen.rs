@@ -68,7 +68,8 @@ impl Watched {
         for (target, is_met) in &mut self.targets {
             if target.is_met_by(process, &writer.comm, ends) {
                 (meets, *is_met) = (true, true);
-                if target.is_port_of(ends).is_some() && self.by_port.len() < MOST_OTHERS {
+                let is_by_port = target.is_port_of(ends).is_some() && process.pid != 0;
+                if is_by_port && self.by_port.len() < MOST_OTHERS {
                     self.by_port.insert(process.pid);
                 }
             }

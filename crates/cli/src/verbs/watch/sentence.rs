@@ -30,8 +30,19 @@ pub(crate) fn of(finding: &Finding, process: &Process) -> String {
     )
 }
 
+/// Returns the program's name.
+pub(super) fn program(process: &Process) -> &str {
+    match process.pid {
+        0 => "an unknown process",
+        _ => &process.name,
+    }
+}
+
 /// Returns the process's name: `python3[4242] app.py`.
 pub(crate) fn name(process: &Process) -> String {
+    if process.pid == 0 {
+        return program(process).to_owned();
+    }
     let script = process
         .script
         .as_ref()
@@ -155,3 +166,27 @@ fn clock(epoch_ns: i64) -> String {
 
 /// So many segments go by before any connection is looked at.
 pub(super) const FEW: u64 = 16;
+
+#[cfg(test)]
+mod tests {
+    use tinygram_host::process::{NO_USER, user_name};
+
+    use super::*;
+
+    /// As in a folder without `/proc`, where packets are read and their owners are not found.
+    #[test]
+    fn who_is_unknown_is_no_process_with_the_number_0_and_is_not_root() {
+        let mut process = Process {
+            pid: 0,
+            name: "?".into(),
+            script: None,
+            user: user_name(NO_USER),
+            container: None,
+            cgroup: None,
+        };
+        assert_eq!(name(&process), "an unknown process");
+        assert_eq!(process.user, "?");
+        (process.pid, process.name) = (7, "sensor".into());
+        assert_eq!(name(&process), "sensor[7]");
+    }
+}

@@ -54,7 +54,7 @@ fn advice(rows: &[(&Key, &Row)]) -> String {
     let mut out = String::new();
     let mut said = Vec::new();
     for (key, row) in rows {
-        let place = format!("{} on port {}", key.process.name, key.port);
+        let place = format!("{} on port {}", program(key, row), key.port);
         if said.contains(&(key.kind, place.clone(), row.case.sender)) {
             continue;
         }
@@ -89,9 +89,9 @@ fn advice(rows: &[(&Key, &Row)]) -> String {
 
 /// Returns the command that says which settings of live sockets would end a stall.
 pub(super) fn cure(key: &Key, row: &Row) -> Option<String> {
-    let target = match row.processes {
-        1 => key.process.pid,
-        // They have ended; others may serve the port.
+    let target = match (row.processes, key.process.pid) {
+        (1, 1..) => key.process.pid,
+        // They have ended, and others may serve the port; or the process is unknown.
         _ => key.port.into(),
     };
     key.kind
@@ -112,6 +112,14 @@ const COLUMNS: Columns<11> = Columns {
 };
 /// What a narrow screen leaves out, first what matters least: user, place, 99th percentile, peer, bytes, median.
 const LEAST: [usize; 6] = [1, 2, 9, 3, 7, 8];
+
+/// Returns the program's name. Of several processes it is known, although no process is.
+fn program<'a>(key: &'a Key, row: &Row) -> &'a str {
+    match row.processes {
+        1 => sentence::program(&key.process),
+        _ => &key.process.name,
+    }
+}
 
 /// Returns the process's name; of several that have ended, how many there were.
 fn name(key: &Key, row: &Row) -> String {
