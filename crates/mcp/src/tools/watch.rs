@@ -37,7 +37,7 @@ pub(crate) struct Told {
     stalls: u64,
     /// Waits that may be stalls and may be accidents.
     possible: u64,
-    /// Segments that were held while nobody waited, and those held too briefly to be told.
+    /// On the whole host, whatever the target: segments held while nobody waited, or too briefly to be told.
     held_harmlessly: u64,
     /// Why the absence of stalls would not mean that there are none.
     why_not_told: Vec<Untold>,

@@ -148,25 +148,43 @@ impl Show {
         if let Some(lost) = exported.and_then(Ended::in_words) {
             terminal::remark(&format!("tinygram watch: {lost}"));
         }
-        let counts = [
+        // The judge does not know what is meant: what it excuses is of the whole host.
+        let of_the_host = [
             (excused.nobody_waited, "held while nobody waited"),
             (excused.short, "held too briefly to be told"),
             (excused.own_cork, "held until the program itself wrote on"),
             (excused.harmless_acks, "late ACKs that kept nobody waiting"),
+        ];
+        let of_the_rest = [
             (watch.summary.possible(), "possible stalls, not counted"),
             (lost, "events or packets lost: the figures are too low"),
             (watch.summary.unlisted, "findings without a row: too many"),
         ];
-        let told: Vec<String> = counts
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
+        let mut told: Vec<String> = Vec::new();
+        if let Some(counts) = enumerated(&of_the_host) {
+            told.push(match watch.watched.is_all() {
+                true => counts,
+                false => format!("on the whole host {counts}"),
+            });
+        }
+        // The rest comes first: the words before the host's counts hold to the end of the line.
+        if let Some(counts) = enumerated(&of_the_rest) {
+            told.insert(0, counts);
+        }
         if !told.is_empty() {
             terminal::remark(&format!("tinygram watch: besides, {}", told.join("; ")));
         }
         Ok(())
     }
+}
+
+/// Returns the counts above 0 in words, if there are any.
+fn enumerated(counts: &[(u64, &str)]) -> Option<String> {
+    let told = counts.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<_> = told
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 /// Prints lines.
