@@ -99,11 +99,7 @@ fn measure(here: &mut Here, table: &str, policy: &'static str, printed: &Table) 
             deadlocked,
             both,
         ),
-        (
-            "pairs that deadlock in the paper alone",
-            0,
-            paper_only,
-        ),
+        ("pairs that deadlock in the paper alone", 0, paper_only),
         ("pairs that stall here alone", 0, here_only),
     ];
     for (measure, paper, count) in counts {
