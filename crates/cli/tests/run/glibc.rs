@@ -60,6 +60,30 @@ fn a_thread_that_is_cancelled_ends_while_it_waits_for_room() {
     }
 }
 
+/// The rest of a held write for which there was no room goes without flags, whatever the register has in which `sendto`
+/// has them.
+#[test]
+fn the_rest_of_a_write_is_sent_without_flags() {
+    use std::io::Read;
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["-O2", "-static", "-s"];
+    let Some(program) = built(folder.path(), "cc", &source("register.c"), &flags) else {
+        return;
+    };
+    let mut command = tinygram();
+    command.args(["run", "--eager", "--"]).arg(&program);
+    let (mut server, address) = started(command);
+    let mut stream = std::net::TcpStream::connect(&address).unwrap();
+    // Until there is no room.
+    std::thread::sleep(Duration::from_millis(50));
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).unwrap();
+    assert!(server.0.wait().unwrap().success());
+    let expected: String = (0..2000).map(|piece| format!("{piece:999}\n")).collect();
+    let differs = (0..expected.len()).find(|at| received.get(*at) != expected.as_bytes().get(*at));
+    assert_eq!((differs, received.len()), (None, expected.len()));
+}
+
 /// A thread that waits in `read` stands within the octets that become a jump.
 #[test]
 fn the_rule_comes_into_a_running_program_and_leaves_it() {
