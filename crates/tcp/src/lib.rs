@@ -3,8 +3,8 @@
 //!
 //! As with the engine there are three families of calls: a packet arrives ([`Core::on_packet`], and
 //! [`Core::on_batch_end`] once no more are at hand), time passes ([`Core::on_time`]), or the
-//! application calls (`opening.rs`, `calls.rs`). After any of them, [`Core::fill`] returns the packets to send,
-//! and [`Core::take_wakers`] the tasks to wake.
+//! application calls (`opening.rs`, `calls.rs`, `urgent.rs`, `readiness.rs`, `settings.rs`, `closing.rs`). After any of them,
+//! [`Core::fill`] returns the packets to send, and [`Core::take_wakers`] the tasks to wake.
 //!
 //! # Keys
 //!
@@ -316,11 +316,11 @@ impl Core {
         }
         let mut socket = Socket::new(
             connection,
+            self.generations.next(),
             path,
             Sequence::new(numbers.initial_sequence),
             owner,
         );
-        socket.generation = self.generations.next();
         socket.urgent_inline = !options.rules().urgent_out_of_line;
         if self.is_memory_scarce() {
             socket.limit();

@@ -129,10 +129,16 @@ impl From<Fate> for io::Error {
 }
 
 impl Socket {
-    pub(super) fn new(connection: Connection, path: Path, ours: Sequence, owner: Owner) -> Self {
+    pub(super) fn new(
+        connection: Connection,
+        generation: u64,
+        path: Path,
+        ours: Sequence,
+        owner: Owner,
+    ) -> Self {
         Self {
             connection,
-            generation: 0,
+            generation,
             path,
             peer_ttl: 0,
             ours,
