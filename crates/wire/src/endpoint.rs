@@ -81,7 +81,7 @@ impl From<Endpoint> for SocketAddr {
 /// Writes the address in its own version of IP, and the port.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.is_ipv4() || f.width().is_some() {
+        if !self.is_ipv4() || f.width().is_some() || f.precision().is_some() {
             return SocketAddr::from(*self).fmt(f);
         }
         // The same text without a format for each number: JSON has two for each connection.
@@ -121,7 +121,7 @@ const V4_MAPPED: u64 = 0xffff_0000_0000;
 mod tests {
     use super::*;
 
-    /// An address has the text that the standard library gives it, filled to a width, too.
+    /// An address has the text that the standard library gives it, filled to a width or cut to a precision, too.
     #[test]
     fn it_is_written_as_a_socket_address_is() {
         for octets in [[0, 0, 0, 0], [255; 4], [10, 0, 100, 9], [127, 0, 0, 1]] {
@@ -130,6 +130,7 @@ mod tests {
                 let standard = SocketAddr::from(end);
                 assert_eq!(end.to_string(), standard.to_string());
                 assert_eq!(format!("{end:>25}"), format!("{standard:>25}"));
+                assert_eq!(format!("{end:.9}"), format!("{standard:.9}"));
             }
         }
         let end = Endpoint::v6([0x20; 16], 443);
