@@ -137,7 +137,6 @@ impl Session {
         let total = self.diagnosis.total();
         serde_json::json!({
             "captures": self.diagnosis.captures.len(),
-            "stalls": total.stalls,
             "frames": total.frames,
             "sentences": sentences,
             "stalls": self.stalls(),

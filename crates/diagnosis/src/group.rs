@@ -118,17 +118,12 @@ impl<'a> Group<'a> {
         self.findings[most.map_or(0, |(_, at)| *at)]
     }
 
-    /// Returns the surest finding with the group's typical habit; the first of several.
+    /// Returns the surest finding; of several, the first with the group's typical habit, if one has it.
     pub fn surest(&self) -> &'a Finding {
         let typical = self.typical();
-        let mut surest = typical;
-        for finding in &self.findings {
-            let is_typical = || finding.habit() == typical.habit();
-            if finding.tier() > surest.tier() && is_typical() {
-                surest = finding;
-            }
-        }
-        surest
+        let rank = |it: &&Finding| (it.tier(), it.habit() == typical.habit());
+        let from_last = self.findings.iter().copied().rev();
+        from_last.max_by_key(rank).unwrap_or(typical)
     }
 
     /// Returns a Wireshark display filter for the findings; only for the first of them if it would
