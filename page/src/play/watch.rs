@@ -355,7 +355,7 @@ impl Watch {
             json!({
                 "by": it.by.index(), "socket": it.socket, "octets": it.octets,
                 "from": since(it.from), "to": since(it.to.min(to)),
-                "why": format!("{:?}", it.why), "said": words::why(it.why),
+                "said": words::why(it.why),
             })
         });
         let owed = self.owed.iter().filter(|it| it.to > from && it.from <= to);

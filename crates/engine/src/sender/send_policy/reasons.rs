@@ -1,4 +1,6 @@
-//! The reasons of a verdict. Counters, traces and the diagnosis share them.
+//! The reasons of a verdict, with names for whoever shows them. A sender counts its holds by theirs
+//! ([`Sender::holds`](crate::sender::Sender::holds)), and a policy learns why a segment left
+//! ([`Moment::Sent`](super::Moment::Sent)).
 
 /// Makes reasons with their names. The last one is the rule's own, with a number.
 macro_rules! reasons {
@@ -138,7 +140,21 @@ impl Why {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    #[test]
+    fn each_reason_but_an_own_one_has_a_name_of_its_own() {
+        let names: Vec<_> = Because::ALL.iter().map(|it| it.name()).collect();
+        let distinct: BTreeSet<_> = names.iter().flatten().collect();
+        assert_eq!(distinct.len(), names.len());
+        assert_eq!(Because::Own(0).name(), None);
+        let names: Vec<_> = Why::ALL.iter().map(|it| it.name()).collect();
+        let distinct: BTreeSet<_> = names.iter().flatten().collect();
+        assert_eq!(distinct.len(), names.len());
+        assert_eq!(Why::Own(0).name(), None);
+    }
 
     #[test]
     fn each_reason_has_a_count_and_own_ones_beyond_the_last_share_it() {
