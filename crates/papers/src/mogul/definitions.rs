@@ -3,10 +3,11 @@
 use tinygram_engine::sender::send_policy::Registered;
 use tinygram_naglemark::TrialType;
 
+use super::shown::text;
 use super::tables::VARIANTS;
 use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::Tolerance;
 
 /// Table 2: a letter for each way of choosing lengths and connections.
 pub(super) fn trial_types(_: &Effort) -> Outcome {
@@ -77,10 +78,6 @@ pub(super) fn variants(_: &Effort) -> Outcome {
         ],
         ..Outcome::default()
     }
-}
-
-fn text(words: &str) -> Value {
-    Value::Text(words.into())
 }
 
 const ONE_PER_REQUEST: &str = "one per request";

@@ -8,11 +8,12 @@ mod figure;
 use tinygram_engine::Duration;
 use tinygram_naglemark::{MediumKind, Sample};
 
+use super::shown::{elapsed_ms, row, text};
 use super::tables::entry_tolerance;
 use crate::experiment::{Class, Effort, Origin, Outcome, Row};
 use crate::standard::Standard;
 use crate::value::{Tolerance, Value};
-use figure::{Figure, KIB, elapsed_ms, row, text};
+use figure::{Figure, KIB};
 
 /// "One would hope the response time to be a smooth line, whose slope is the underlying network
 /// bandwidth, as shown in figure 7" (section 6).

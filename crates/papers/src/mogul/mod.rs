@@ -10,6 +10,7 @@ pub mod published;
 pub mod response;
 mod scores;
 mod section_9;
+mod shown;
 mod slopes;
 mod stalled;
 mod statements;

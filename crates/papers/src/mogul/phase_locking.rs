@@ -4,6 +4,7 @@
 use tinygram_engine::Duration;
 use tinygram_naglemark::{Lengths, MediumKind, Sample, Series as LengthSeries};
 
+use super::shown::{by_delay, elapsed_ms};
 use super::stalled::Setting;
 use crate::experiment::{Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series};
 use crate::standard::Standard;
@@ -179,18 +180,7 @@ fn in_order(locked: &[Sample]) -> Plot {
         title: "Phase locking: one request of ten is delayed, each time by the same 150 ms".into(),
         x: "request (number)",
         y: "elapsed time (ms)",
-        series: vec![
-            Series {
-                name: "not delayed".into(),
-                mark: Mark::Dots,
-                points: points(false),
-            },
-            Series {
-                name: "delayed".into(),
-                mark: Mark::Crosses,
-                points: points(true),
-            },
-        ],
+        series: by_delay(points).into(),
     }
 }
 
@@ -230,10 +220,6 @@ fn distribution(locked: Vec<f64>, strangers: Vec<f64>) -> Plot {
 /// Returns the delay beyond an answer's usual time.
 fn excess(sample: &Sample) -> f64 {
     elapsed_ms(sample) - USUAL_MS
-}
-
-fn elapsed_ms(sample: &Sample) -> f64 {
-    sample.elapsed.as_nanos() as f64 / 1e6
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -5,6 +5,7 @@ use tinygram_naglemark::hosts::Model;
 use tinygram_naglemark::{Measured, MediumKind, Plan, Sample, TrialType, Yardstick};
 
 use super::published::Table;
+use super::shown::{row, text};
 use super::tables::{CLEARLY_DELAYED, MORE_EVERYWHERE, hosts, tolerance};
 use crate::experiment::{Class, Row};
 use crate::standard::Standard;
@@ -102,8 +103,7 @@ fn better_at_four(number: u8, cells: &[Measured]) -> Option<Row> {
     Some(match number {
         4 => row(
             "cutoff at 4 times the estimate: most trials with delayed transfers have a better \
-             score"
-                .into(),
+             score",
             Some(Standard::printed(text("yes"))),
             text(if 2 * better > all { "yes" } else { "no" }),
             Tolerance::Exact,
@@ -111,8 +111,7 @@ fn better_at_four(number: u8, cells: &[Measured]) -> Option<Row> {
         ),
         _ => row(
             "cutoff at 4 times the estimate: the scores of many trials (a quarter or more) change \
-             by less than a point"
-                .into(),
+             by less than a point",
             Some(Standard::printed(text("yes"))),
             text(if 4 * same >= all { "yes" } else { "no" }),
             Tolerance::Exact,
@@ -244,8 +243,7 @@ fn large_buffers(number: u8, cells: &[Measured]) -> Row {
     }
     row(
         "variants that delay 5 % or more of all transfers, if only messages that fit the \
-         application buffer count"
-            .into(),
+         application buffer count",
         Some(Standard::printed(text("NAGLE, MSMV"))),
         text(&imperfect.join(", ")),
         Tolerance::Exact,
@@ -354,24 +352,4 @@ fn worst_by_variant<'a>(table: &'a Table, scores: &[(String, f64)]) -> Vec<(&'a 
         (variant, own.map(|(_, score)| *score).fold(0.0, f64::max))
     };
     table.rows.iter().map(|row| worst(row.variant)).collect()
-}
-
-fn row(
-    measure: String,
-    standard: Option<Standard>,
-    reproduced: Value,
-    tolerance: Tolerance,
-    class: Class,
-) -> Row {
-    Row {
-        cell: vec![("measure", Value::Text(measure))],
-        standard,
-        reproduced,
-        tolerance,
-        class,
-    }
-}
-
-fn text(words: &str) -> Value {
-    Value::Text(words.into())
 }

@@ -8,6 +8,7 @@ use tinygram_naglemark::{Keep, MediumKind, Plan, Sample, Yardstick, regression};
 use crate::experiment::{Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series};
 use crate::mogul::published::Table;
 use crate::mogul::scores::{RULES, parameters};
+use crate::mogul::shown::{by_delay, elapsed_ms, row};
 use crate::mogul::stalled::{outcome, plan};
 use crate::mogul::tables::entry_tolerance;
 use crate::standard::Standard;
@@ -148,6 +149,14 @@ impl Figure {
                 })
                 .into(),
         };
+        let lines = [
+            line("estimate: length / raw rate + 10 ms", 1, Mark::Line),
+            line(
+                "cutoff: three times the estimate",
+                Plan::PAPER_MULTIPLIER,
+                Mark::Dashed,
+            ),
+        ];
         let summary = Registered::named(self.variant).map_or("", |entry| entry.label);
         Plot {
             title: format!(
@@ -159,41 +168,8 @@ impl Figure {
             ),
             x: "message length (bytes)",
             y: "elapsed time (ms)",
-            series: vec![
-                Series {
-                    name: "not delayed".into(),
-                    mark: Mark::Dots,
-                    points: points(false),
-                },
-                Series {
-                    name: "delayed".into(),
-                    mark: Mark::Crosses,
-                    points: points(true),
-                },
-                line("estimate: length / raw rate + 10 ms", 1, Mark::Line),
-                line(
-                    "cutoff: three times the estimate",
-                    Plan::PAPER_MULTIPLIER,
-                    Mark::Dashed,
-                ),
-            ],
+            series: by_delay(points).into_iter().chain(lines).collect(),
         }
-    }
-}
-
-pub(super) fn row(
-    measure: &'static str,
-    standard: Option<Standard>,
-    reproduced: Value,
-    tolerance: Tolerance,
-    class: Class,
-) -> Row {
-    Row {
-        cell: vec![("measure", text(measure))],
-        standard,
-        reproduced,
-        tolerance,
-        class,
     }
 }
 
@@ -202,12 +178,4 @@ pub(super) fn network(medium: &MediumKind) -> &'static str {
         MediumKind::Fddi => "FDDI",
         _ => "Ethernet",
     }
-}
-
-pub(super) fn elapsed_ms(sample: &Sample) -> f64 {
-    sample.elapsed.as_nanos() as f64 / 1e6
-}
-
-pub(super) fn text(words: &str) -> Value {
-    Value::Text(words.into())
 }
