@@ -1,6 +1,7 @@
-//! How much was looked at, in words.
+//! Amounts in words: how much was looked at, and what is estimated.
 
 use tinygram_watch::seen::Seen;
+use tinygram_whatif::prediction::Estimate;
 
 /// Returns how much was seen, in words.
 pub(crate) fn in_words(seen: Seen) -> String {
@@ -28,6 +29,24 @@ pub(crate) fn three(number: f64) -> String {
         _ => 3,
     };
     format!("{number:.digits$}")
+}
+
+/// Tells an estimate with its unit and its interval: `4.20 ms [3.91, 4.55]`.
+pub(crate) fn interval(estimate: Estimate, unit: &str) -> String {
+    let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(three);
+    format!("{value}{unit} [{low}, {high}]")
+}
+
+/// Tells what becomes of a figure, by its estimates without a change and with it.
+pub(crate) fn becomes(
+    name: &str,
+    unit: &str,
+    (without, with): (Option<Estimate>, Option<Estimate>),
+) -> String {
+    without.zip(with).map_or_else(
+        || format!("{name} cannot be told"),
+        |(one, other)| format!("{name} {} -> {}", three(one.value), interval(other, unit)),
+    )
 }
 
 #[cfg(test)]

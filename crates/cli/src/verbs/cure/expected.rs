@@ -16,7 +16,7 @@ use tinygram_whatif::offer::Asked;
 use tinygram_whatif::prediction::{Estimate, Figures};
 
 use super::plan::Plan;
-use crate::amount::three;
+use crate::amount::{becomes, interval, three};
 
 /// The figures without a remedy and with it.
 pub(super) struct Expected {
@@ -62,22 +62,15 @@ pub(super) fn told(expected: Option<&Expected>) -> String {
         return "cannot tell what it would do: too little was seen, or it cannot be played again"
             .to_owned();
     };
-    let becomes = |name: &str, unit: &str, one: Option<Estimate>, other: Option<Estimate>| {
-        one.zip(other).map_or_else(
-            || format!("{name} cannot tell"),
-            |(one, other)| format!("{name} {} -> {}", three(one.value), interval(other, unit)),
-        )
-    };
     let figures = [
-        becomes("p50", " ms", without.p50_ms, with.p50_ms),
-        becomes("p99", " ms", without.p99_ms, with.p99_ms),
+        becomes("p50", " ms", (without.p50_ms, with.p50_ms)),
+        becomes("p99", " ms", (without.p99_ms, with.p99_ms)),
         becomes(
             "segments a turn of the end that stalls",
             "",
-            without.segments,
-            with.segments,
+            (without.segments, with.segments),
         ),
-        becomes("packets a turn", "", without.packets, with.packets),
+        becomes("packets a turn", "", (without.packets, with.packets)),
     ];
     format!("expected: {}", figures.join("; "))
 }
@@ -123,11 +116,6 @@ impl Expected {
             ),
         ]
     }
-}
-
-fn interval(estimate: Estimate, unit: &str) -> String {
-    let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(three);
-    format!("{value}{unit} [{low}, {high}]")
 }
 
 /// Whether a figure lies in the interval that was expected; null where nothing was expected of it.

@@ -2,9 +2,9 @@
 
 use tinygram_whatif::forecast::Forecast;
 use tinygram_whatif::offer::{At, Offer};
-use tinygram_whatif::prediction::{Estimate, Prediction};
+use tinygram_whatif::prediction::Prediction;
 
-use crate::amount::three;
+use crate::amount::becomes;
 
 /// Returns the sentence; `None` where nothing can be told. `asked` is how many changes were asked for: none stands for every
 /// remedy.
@@ -47,28 +47,13 @@ fn named(offer: &Offer) -> String {
 fn told(forecast: &Forecast, with: &Prediction) -> String {
     let without = forecast.present.figures;
     let with = with.figures;
-    let pair = |name: &str, unit: &str, one: Option<Estimate>, other: Option<Estimate>| {
-        one.zip(other).map_or_else(
-            || format!("{name} cannot be told"),
-            |(one, other)| {
-                format!(
-                    "{name} {} -> {}{unit} [{}, {}]",
-                    three(one.value),
-                    three(other.value),
-                    three(other.low),
-                    three(other.high)
-                )
-            },
-        )
-    };
     [
-        pair("the median of a turn", " ms", without.p50_ms, with.p50_ms),
-        pair("the 99th percentile", " ms", without.p99_ms, with.p99_ms),
-        pair(
+        becomes("the median of a turn", " ms", (without.p50_ms, with.p50_ms)),
+        becomes("the 99th percentile", " ms", (without.p99_ms, with.p99_ms)),
+        becomes(
             "data segments a turn (both ends)",
             "",
-            without.segments,
-            with.segments,
+            (without.segments, with.segments),
         ),
     ]
     .join(", ")
