@@ -29,9 +29,10 @@ mod rows;
 mod table;
 pub mod units;
 
+pub use anstyle::{AnsiColor, Style};
 pub use chart::{Axis, Band, By, Chart, Choice, Ladder, Line, Mark, Point, Scale, Series, Step};
 #[cfg(feature = "files")]
 pub use destination::{Destination, Folder};
 pub use page::{Article, Badge, Page, Part, Place, Reason, Reasons, Section, facts};
 pub use rows::{Document, csv, json};
-pub use table::{Align, BOLD, Column, Columns, Entry, Ink, PLAIN, Row, Table, Tone, cut};
+pub use table::{Align, BOLD, Column, Columns, Entry, Ink, Row, Table, Tone, cut, styled};

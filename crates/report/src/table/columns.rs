@@ -1,6 +1,9 @@
 //! Plain columns: tables without rules, for lists whose rows are lines.
 
+use anstyle::Style;
+
 use super::Ink;
+use super::styles::{BOLD, styled};
 
 /// The columns of a table.
 #[derive(Clone, Copy, Debug)]
@@ -39,41 +42,50 @@ impl<const N: usize> Columns<N> {
     }
 
     /// Returns the headings and the rows, each in one line of at most `width`. Columns are left out in the order of
-    /// `least`, the least important first, until the others fit; then the first column is cut.
+    /// `least`, the least important first, until the others fit, but never all; then the first that is left is cut, and at
+    /// last the lines are. With ink, the headings are bold, and the last column, where it is not cut, has the style `last`.
     #[must_use]
     pub fn fitted(
         &self,
         rows: &[[String; N]],
         width: usize,
         least: &[usize],
-        ink: Ink,
+        (ink, last): (Ink, Style),
     ) -> Vec<String> {
         let mut widths = self.widths(rows);
         let mut columns: Vec<usize> = (0..N).collect();
         let needed = |columns: &[usize], widths: &[usize; N]| {
-            columns.iter().map(|&at| widths[at] + GAP).sum::<usize>() - GAP
+            let cells = columns.iter().map(|&at| widths[at] + GAP);
+            cells.sum::<usize>().saturating_sub(GAP)
         };
         for out in least {
-            if needed(&columns, &widths) <= width {
+            if columns.len() == 1 || needed(&columns, &widths) <= width {
                 break;
             }
             columns.retain(|at| at != out);
         }
         let over = needed(&columns, &widths).saturating_sub(width);
-        widths[0] = widths[0].saturating_sub(over).max(NARROWEST);
-        let headings = self.line(&self.headings.map(str::to_owned), &columns, &widths);
-        let mut lines = vec![match ink {
-            Ink::Styled => format!("{BOLD}{headings}{PLAIN}"),
-            Ink::Plain => headings,
-        }];
+        let first = columns.first().copied();
+        if let Some(first) = first {
+            let narrowest = if columns.len() == 1 { 0 } else { NARROWEST };
+            let width = widths[first];
+            widths[first] = width.saturating_sub(over).max(narrowest.min(width));
+        }
+        let fitted = |cells: &[String; N]| {
+            let mut cells = cells.clone();
+            if let Some(first) = first {
+                cells[first] = cut(&cells[first], widths[first]);
+            }
+            cut(&self.line(&cells, &columns, &widths), width)
+        };
+        let headings = fitted(&self.headings.map(str::to_owned));
+        let mut lines = vec![styled(&headings, BOLD, ink)];
         for row in rows {
-            let mut cells = row.clone();
-            cells[0] = cut(&cells[0], widths[0]);
-            let line = self.line(&cells, &columns, &widths);
-            // What it costs stands last.
-            lines.push(match (ink, line.strip_suffix(row[N - 1].as_str())) {
-                (Ink::Styled, Some(rest)) => format!("{rest}{COST}{}{PLAIN}", row[N - 1]),
-                _ => line,
+            let line = fitted(row);
+            let ends = row.last().filter(|_| columns.last() == Some(&(N - 1)));
+            lines.push(match ends.and_then(|end| line.strip_suffix(end.as_str())) {
+                Some(rest) => format!("{rest}{}", styled(&line[rest.len()..], last, ink)),
+                None => line,
             });
         }
         lines
@@ -111,17 +123,12 @@ pub fn cut(text: &str, width: usize) -> String {
             .chars()
             .take(width.saturating_sub(1))
             .chain(['…'])
+            .take(width)
             .collect(),
         false => text.to_owned(),
     }
 }
 
-/// The style of headings, as a terminal takes it.
-pub const BOLD: &str = "\x1b[1m";
-/// The style of costs.
-const COST: &str = "\x1b[33m";
-/// The end of a style.
-pub const PLAIN: &str = "\x1b[0m";
 /// Between two columns.
 const GAP: usize = 2;
 /// Before what goes on.
@@ -137,6 +144,8 @@ mod tests {
         headings: ["NAME", "PEER", "COUNT", "TOTAL"],
         left: [true, true, false, false],
     };
+
+    const PLAIN: (Ink, Style) = (Ink::Plain, Style::new());
 
     fn rows() -> [[String; 4]; 2] {
         [
@@ -166,16 +175,38 @@ mod tests {
 
     #[test]
     fn a_screen_leaves_out_what_matters_least_and_then_cuts_the_first() {
-        let lines = COLUMNS.fitted(&rows(), 36, &[1, 2], Ink::Plain);
+        let lines = COLUMNS.fitted(&rows(), 36, &[1, 2], PLAIN);
         assert_eq!(lines[1], "a-long-name[4242]      7  280.1 ms");
-        let lines = COLUMNS.fitted(&rows(), 20, &[1, 2], Ink::Plain);
+        let lines = COLUMNS.fitted(&rows(), 20, &[1, 2], PLAIN);
         assert_eq!(lines[1], "a-long-na…  280.1 ms");
-        for width in [20, 30, 40, 60] {
-            let lines = COLUMNS.fitted(&rows(), width, &[1, 2], Ink::Plain);
+        for width in (0..=30).chain([40, 60]) {
+            let lines = COLUMNS.fitted(&rows(), width, &[1, 2], PLAIN);
             assert!(
                 lines.iter().all(|line| line.chars().count() <= width),
                 "{lines:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_column_is_left_whatever_may_be_left_out() {
+        let lines = COLUMNS.fitted(&rows(), 3, &[1, 2, 0, 3], PLAIN);
+        assert_eq!(lines, ["TO…", "28…", "1.…"]);
+        let lines = COLUMNS.fitted(&rows(), 3, &[3, 2, 1, 0, 0], PLAIN);
+        assert_eq!(lines, ["NA…", "a-…", "b"]);
+    }
+
+    #[test]
+    fn headings_are_bold_and_the_last_column_has_its_own_style_while_it_is_whole() {
+        let dim = (Ink::Styled, Style::new().dimmed());
+        let lines = COLUMNS.fitted(&rows(), 20, &[1, 2], dim);
+        assert_eq!(lines[0], "\u{1b}[1mNAME           TOTAL\u{1b}[0m");
+        assert_eq!(lines[1], "a-long-na…  \u{1b}[2m280.1 ms\u{1b}[0m");
+        let lines = COLUMNS.fitted(&rows(), 12, &[1, 2], dim);
+        assert_eq!(lines[1], "a-long-…  2…");
+        // A column that happens to end like the one that is left out.
+        let rows = [["b", "x", "7", "7"].map(str::to_owned)];
+        let lines = COLUMNS.fitted(&rows, 12, &[3, 1], dim);
+        assert_eq!(lines[1], "b         7");
     }
 }

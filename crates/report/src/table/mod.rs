@@ -3,9 +3,11 @@
 mod columns;
 mod html;
 mod markdown;
+mod styles;
 mod text;
 
-pub use columns::{BOLD, Columns, PLAIN, cut};
+pub use columns::{Columns, cut};
+pub use styles::{BOLD, styled};
 
 /// A table, ready for any exporter.
 #[derive(Clone, Debug, Default)]

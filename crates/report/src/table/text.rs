@@ -1,6 +1,6 @@
 //! Tables in a terminal, with rules only where they separate something.
 
-use anstyle::{Effects, Style};
+use anstyle::Style;
 use tabled::builder::Builder;
 use tabled::settings::formatting::AlignmentStrategy;
 use tabled::settings::object::{Columns, Object, Rows};
@@ -8,6 +8,7 @@ use tabled::settings::style::{HorizontalLine, VerticalLine};
 use tabled::settings::themes::Theme;
 use tabled::settings::{Alignment, Modify, Padding, Span, Style as Rules};
 
+use super::styles::{BOLD, DIM, styled};
 use super::{Align, Ink, Table};
 
 impl Table {
@@ -166,17 +167,8 @@ fn fits(drawn: &str, width: usize) -> bool {
     drawn.lines().all(|line| line.chars().count() <= width)
 }
 
-fn styled(text: &str, style: Style, ink: Ink) -> String {
-    if ink == Ink::Plain || text.is_empty() {
-        return text.to_owned();
-    }
-    format!("{style}{text}{style:#}")
-}
-
 /// Entries that must be wrapped get less than this width, and at least the next one.
 const WIDEST: usize = 100;
 const NARROWEST: usize = 12;
 /// The weight from which an entry is bold.
 const HEAVY: f64 = 0.5;
-const BOLD: Style = Style::new().effects(Effects::BOLD);
-const DIM: Style = Style::new().effects(Effects::DIMMED);

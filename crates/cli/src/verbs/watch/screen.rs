@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tinygram_host::process::Process;
-use tinygram_report::{BOLD, Ink, PLAIN, cut};
+use tinygram_report::{BOLD, Ink, cut, styled};
 use tinygram_watch::finding::Finding;
 use tinygram_watch::summary::Summary;
 
@@ -98,10 +98,6 @@ impl Screen {
         (width, height): (usize, usize),
         ink: Ink,
     ) -> Vec<String> {
-        let bold = |line: String| match ink {
-            Ink::Styled => format!("{BOLD}{line}{PLAIN}"),
-            Ink::Plain => line,
-        };
         let mut lines: Vec<String> = broken(head, width).lines().map(str::to_owned).collect();
         lines.push(String::new());
         if summary.rows().is_empty() {
@@ -123,7 +119,7 @@ impl Screen {
                 .enumerate()
             {
                 meaning.push(match nth {
-                    1 => bold(line.to_owned()),
+                    1 => styled(line, BOLD, ink),
                     _ => line.to_owned(),
                 });
             }

@@ -1,6 +1,6 @@
 //! The summary as text: a table, and what helps.
 
-use tinygram_report::{Columns, Ink};
+use tinygram_report::{AnsiColor, Columns, Ink, Style};
 use tinygram_stalls::ms;
 use tinygram_stalls::{Advice, Side};
 use tinygram_watch::finding::Part;
@@ -36,7 +36,7 @@ pub(super) fn screen(summary: &Summary, width: usize, most: usize, ink: Ink) -> 
         .iter()
         .map(|(key, row)| cells(key, row))
         .collect();
-    let mut lines = COLUMNS.fitted(&cells, width, &LEAST, ink);
+    let mut lines = COLUMNS.fitted(&cells, width, &LEAST, (ink, COST));
     if rows.len() > shown {
         lines.push(format!("and {} more", rows.len() - shown));
     }
@@ -112,6 +112,8 @@ const COLUMNS: Columns<11> = Columns {
 };
 /// What a narrow screen leaves out, first what matters least: user, place, 99th percentile, peer, bytes, median.
 const LEAST: [usize; 6] = [1, 2, 9, 3, 7, 8];
+/// The style of what a row costs, which stands last.
+const COST: Style = AnsiColor::Yellow.on_default();
 
 /// Returns the program's name. Of several processes it is known, although no process is.
 fn program<'a>(key: &'a Key, row: &Row) -> &'a str {
