@@ -150,6 +150,27 @@ fn no_requests_have_no_latency() {
     assert!(error.to_string().contains("no answer came"), "{error}");
 }
 
+/// Of nine requests or less nobody can tell whether they were kept up with, so they are on no envelope and in no distance.
+#[test]
+fn what_cannot_be_told_is_left_out() {
+    let rows = rows(&plan(&[5.0, 20_000.0]));
+    assert_eq!([0, 2].map(|at| rows[at].keeps_up()), [None; 2]);
+    assert_eq!([1, 3].map(|at| rows[at].keeps_up()), [Some(true); 2]);
+    assert!(rows[0].score.mean_ms.is_some(), "there are requests");
+    let least = envelope(&rows, Metric::Mean, |_| true);
+    let rates: Vec<_> = least.iter().map(|it| &it.row.cell.demand).collect();
+    assert_eq!(rates, [&Demand::Open(20_000.0)]);
+    // An envelope of rows that can be told, and a policy of which one cannot.
+    let of = |label: &'static str| move |cell: &LoadCell| cell.policy.label() == label;
+    let mut known = rows.clone();
+    known[2].score.requests = 10_000;
+    known[2].score.answered_per_second.value = known[2].score.offered_per_second;
+    let least = envelope(&known, Metric::Mean, of("OFF"));
+    assert_eq!(least.len(), 2);
+    let nagle = distance(&known, &least, Metric::Mean, of("NAGLE")).expect("it is measured");
+    assert_eq!(nagle.left_out, 1);
+}
+
 /// A policy that keeps up with nothing has no distance, whatever was measured of it.
 #[test]
 fn a_policy_that_keeps_up_with_nothing_has_no_distance() {

@@ -3,7 +3,7 @@
 use tinygram_engine::sender::send_policy::SendPolicy;
 
 use super::measure::LoadRow;
-use super::plan::{Demand, LoadCell};
+use super::plan::LoadCell;
 use super::score::{Estimate, LoadScore};
 use crate::policy::{Policy, SocketPolicy};
 
@@ -67,8 +67,8 @@ pub struct Least<'a> {
     pub ms: f64,
 }
 
-/// Returns the envelope of the rows whose cells are chosen: for each demand of an open loop with requests that at least
-/// one of them keeps up with, the row with the least latency. Demands keep their order.
+/// Returns the envelope of the rows whose cells are chosen: for each demand of an open loop that at least one of them is
+/// known to keep up with, the row with the least latency. Demands keep their order.
 pub fn envelope<'a>(
     rows: &'a [LoadRow],
     metric: Metric,
@@ -76,7 +76,8 @@ pub fn envelope<'a>(
 ) -> Vec<Least<'a>> {
     let mut least: Vec<Least<'a>> = Vec::new();
     for row in rows.iter().filter(|row| chosen(&row.cell)) {
-        if row.cell.demand == Demand::Closed || row.keeps_up() == Some(false) {
+        // A closed loop, and too few requests to tell, are unknown.
+        if row.keeps_up() != Some(true) {
             continue;
         }
         let Some(Estimate { value: ms, .. }) = metric.of(&row.score) else {
@@ -95,7 +96,7 @@ pub fn envelope<'a>(
 }
 
 /// How far a policy is from an envelope, as ratios of latencies: 1 is on it, and less is below it. Demands with which the
-/// policy does not keep up are left out: there its latency is as long as it was measured for.
+/// policy is not known to keep up are left out: where it falls behind, its latency is as long as it was measured for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distance {
     /// The geometric mean over the envelope's demands of the policy's latency over the envelope's; `None` if all are left
@@ -119,7 +120,7 @@ pub fn distance(
     for least in envelope {
         let own = |row: &&LoadRow| row.cell.demand == least.row.cell.demand && chosen(&row.cell);
         let row = rows.iter().find(own)?;
-        if row.keeps_up() != Some(false) {
+        if row.keeps_up() == Some(true) {
             ratios.push(metric.of(&row.score)?.value / least.ms);
         }
     }

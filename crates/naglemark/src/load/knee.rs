@@ -12,7 +12,7 @@ use crate::backend::Error;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KneeRule {
     /// A rate is carried if the 99th percentile is at most this many times that of the unloaded server, and the server
-    /// keeps up. The knee is the highest rate that was tried and is carried.
+    /// is known to keep up. The knee is the highest rate that the search tried and that is carried.
     pub times: f64,
     /// The server is unloaded at this share of the capacity.
     pub unloaded: f64,
@@ -106,7 +106,7 @@ pub fn knees(
     let bound = unloaded_ms * rule.times;
     let carried = |score: &LoadScore| {
         let is_quick = score.p99_ms.is_some_and(|it| it.value <= bound);
-        is_quick && score.keeps_up() != Some(false)
+        is_quick && score.keeps_up() == Some(true)
     };
     let knee = |cell: &LoadCell| {
         let (mut low, mut high) = (capacity, capacity * 2.0);

@@ -140,8 +140,8 @@ pub(crate) struct Args {
     )]
     pub(in super::super) repetitions: u32,
 
-    /// The knee is the highest load that was tried at which the server keeps up and the 99th percentile is at most this
-    /// many times the unloaded server's
+    /// The knee is the highest load tried by its own search at which the server keeps up and the 99th percentile is at
+    /// most this many times the unloaded server's
     #[arg(
         long, value_name = "TIMES", value_parser = count(2_u32..=1000), default_value_t = 5, help_heading = RUN
     )]

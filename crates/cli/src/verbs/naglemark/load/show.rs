@@ -326,15 +326,15 @@ impl Shown {
             rows: self.summaries().into_iter().map(row).collect(),
             notes: vec![
                 format!(
-                    "Capacity: {} answers a second. knee: the highest load that was tried and kept up with, with a p99 of at \
-                     most {} times {:.3} ms, the unloaded server's; none: no load that was tried is such.",
+                    "Capacity: {} answers a second. knee: the highest load, of those that its own search tried, that is kept up \
+                     with, with a p99 of at most {} times {:.3} ms, the unloaded server's; none: it tried no such load.",
                     grouped(self.knees.capacity as u64),
                     self.rule.times,
                     self.knees.unloaded_ms
                 ),
                 "distance: the geometric mean over the loads of the policy's latency over the envelope's; worst: the \
-                 largest of these ratios. Loads with which nothing on the envelope keeps up are left out, and the policy's \
-                 own (left out: how many) with which it falls behind."
+                 largest of these ratios. Loads with which nothing on the envelope is known to keep up are left out, and the policy's \
+                 own (left out: how many) with which it falls behind, or has too few requests to tell."
                     .into(),
             ],
         }
