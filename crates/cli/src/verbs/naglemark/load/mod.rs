@@ -2,6 +2,8 @@
 
 mod show;
 
+use std::time::Duration;
+
 use rayon::ThreadPool;
 use tinygram_naglemark::load::{
     Demand, Ends, KneeRule, LoadOutcome, LoadPlan, LoadedHosts, Programs, Replies, Server,
@@ -63,9 +65,11 @@ fn measured(
     };
     let policies = (plan.policies.len() * plan.ack_policies.len()) as u64;
     pool.install(|| {
+        short_enough(args, &plan, hosts)?;
         let progress = terminal::Progress::over(policies, "measuring the capacity");
         let capacity = capacity(&plan, hosts, &|_| progress.step()).map_err(too_short)?;
         drop(progress);
+        searchable(args, capacity)?;
         let open = |load: &Load| {
             let rate = match load {
                 Load::Percent(percent) => capacity * (percent / 100.0),
@@ -185,15 +189,55 @@ fn server(args: &Args) -> Result<Server, Failure> {
 
 /// Refuses a load of so many requests that they would not fit into memory.
 fn bounded(args: &Args, load: &Load, rate: f64) -> Result<(), Failure> {
-    let requests = rate * (args.warmup + args.window).as_secs_f64();
-    if requests <= MOST_REQUESTS as f64 {
+    match too_many(args, rate) {
+        None => Ok(()),
+        Some(requests) => Err(Failure::Input(format!(
+            "--loads {load}: {} requests in the --warmup and the --window of a trial (accepted: up to {})",
+            grouped(requests),
+            grouped(MOST_REQUESTS)
+        ))),
+    }
+}
+
+/// Refuses times in which the search for knees, which begins between the capacity and twice as much, would have too many
+/// requests. A closed loop has about as many as the capacity.
+fn searchable(args: &Args, capacity: f64) -> Result<(), Failure> {
+    match too_many(args, capacity * 2.0) {
+        None => Ok(()),
+        Some(requests) => Err(Failure::Input(format!(
+            "--warmup, --window: up to {} requests in a trial, at twice the capacity, where the search for knees begins \
+             (accepted: up to {}, in shorter times)",
+            grouped(requests),
+            grouped(MOST_REQUESTS)
+        ))),
+    }
+}
+
+/// Refuses what is not [`searchable`] before the capacity is measured for so long. Where no answer comes so soon, what
+/// the capacity is shows later.
+fn short_enough(args: &Args, plan: &LoadPlan, hosts: &LoadedHosts) -> Result<(), Failure> {
+    let short = virtual_time(ENOUGH);
+    let probe = LoadPlan {
+        warmup: plan.warmup.min(short),
+        window: plan.window.min(short),
+        patience: plan.patience.min(short),
+        repetitions: 1,
+        ..plan.clone()
+    };
+    if (probe.warmup, probe.window) == (plan.warmup, plan.window) {
         return Ok(());
     }
-    Err(Failure::Input(format!(
-        "--loads {load}: {} requests in the --warmup and the --window of a trial (accepted: up to {})",
-        grouped(requests as u64),
-        grouped(MOST_REQUESTS)
-    )))
+    match capacity(&probe, hosts, &|_| ()) {
+        Ok(capacity) => searchable(args, capacity),
+        Err(Error::Nothing { .. }) => Ok(()),
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// Returns how many requests a trial has at this rate, if they are more than fit.
+fn too_many(args: &Args, rate: f64) -> Option<u64> {
+    let requests = rate * (args.warmup + args.window).as_secs_f64();
+    (requests > MOST_REQUESTS as f64).then_some(requests as u64)
 }
 
 /// Names the flag that helps where nothing came.
@@ -208,3 +252,5 @@ fn too_short(error: Error) -> Failure {
 
 /// The most requests of a trial: each takes about 50 octets, and there is a trial on every thread.
 const MOST_REQUESTS: u64 = 10_000_000;
+/// Long enough to see about what the capacity is.
+const ENOUGH: Duration = Duration::from_millis(500);
