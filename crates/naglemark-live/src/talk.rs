@@ -168,11 +168,14 @@ impl Path {
                 };
                 self.ask(&asking, &answering, talk, pieces, linger)
             };
-            let heard = talk.answers.iter().enumerate().map(ask).collect();
+            let heard: io::Result<Vec<Heard>> = talk.answers.iter().enumerate().map(ask).collect();
             // Whatever went wrong, the other end is not to wait for ever.
             let _ = asking.shutdown(std::net::Shutdown::Both);
-            answers.join().expect("it does not panic")?;
-            heard
+            let answered = answers.join().expect("it does not panic");
+            // If this end failed, the other one's broken pipe is what follows, and not the reason.
+            let heard = heard?;
+            answered?;
+            Ok(heard)
         })
     }
 
@@ -214,11 +217,11 @@ impl Path {
         linger: Duration,
     ) -> io::Result<Heard> {
         std::thread::sleep(talk.rest);
-        let before = (sent(answering), sent(asking), self.delayed_acks()?);
+        let before = (sent(answering)?, sent(asking)?, self.delayed_acks()?);
         let mut missing: usize = pieces.iter().map(|piece| piece.octets).sum();
         let mut scratch = vec![0; READ_SIZE];
         let mut heard = Heard::default();
-        #[allow(clippy::disallowed_methods)] // the kernel's time is real
+        #[allow(clippy::disallowed_methods, reason = "the kernel's time is real")]
         let began = Instant::now();
         (&mut &*asking).write_all(&vec![b'?'; talk.request])?;
         while missing > 0 {
@@ -232,8 +235,12 @@ impl Path {
         }
         heard.delayed_acks = self.delayed_acks()? - before.2;
         std::thread::sleep(linger);
-        heard.data_segments = sent(answering).data - before.0.data;
-        heard.acks = sent(asking).empty - before.1.empty;
+        heard.data_segments = sent(answering)?.data.wrapping_sub(before.0.data).into();
+        if heard.data_segments == 0 && !heard.arrivals.is_empty() {
+            // An older kernel's TCP_INFO ends before these counts, which are then zero.
+            return Err(uncounted());
+        }
+        heard.acks = sent(asking)?.empty.wrapping_sub(before.1.empty).into();
         Ok(heard)
     }
 
@@ -266,7 +273,7 @@ fn answer(answering: &TcpStream, talk: &Talk) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             done => done?,
         }
-        #[allow(clippy::disallowed_methods)] // the kernel's time is real
+        #[allow(clippy::disallowed_methods, reason = "the kernel's time is real")]
         let (began, mut due) = (Instant::now(), Duration::ZERO);
         for piece in pieces {
             // By the clock, so that a late write does not make the later ones late, too.
@@ -278,16 +285,23 @@ fn answer(answering: &TcpStream, talk: &Talk) -> io::Result<()> {
     Ok(())
 }
 
-/// What an end has sent so far, in segments.
+/// What an end has sent so far, in segments. The kernel's numbers begin anew after 2^32.
 struct Sent {
-    data: u64,
-    empty: u64,
+    data: u32,
+    empty: u32,
 }
 
-fn sent(socket: &TcpStream) -> Sent {
-    tcp_info(socket).map_or(Sent { data: 0, empty: 0 }, |info| Sent {
-        data: info.data_segs_out.into(),
-        empty: info.segs_out.saturating_sub(info.data_segs_out).into(),
+/// Returns the error of a kernel that does not count segments.
+fn uncounted() -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, "TCP_INFO counts no segments")
+}
+
+/// Asks the kernel what an end has sent so far.
+fn sent(socket: &TcpStream) -> io::Result<Sent> {
+    let info = tcp_info(socket).ok_or_else(uncounted)?;
+    Ok(Sent {
+        data: info.data_segs_out,
+        empty: info.segs_out.wrapping_sub(info.data_segs_out),
     })
 }
 
@@ -318,6 +332,7 @@ mod tests {
         assert_eq!(heard.elapsed(), Duration::from_millis(46));
         assert_eq!(heard.spread(), Duration::from_millis(45));
     }
+
     #[test]
     fn the_counter_is_found_by_its_name() {
         let netstat =
