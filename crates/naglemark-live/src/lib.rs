@@ -1,6 +1,7 @@
 //! Naglemark's backends that need Linux and take real time: the running kernel's sockets
 //! ([`Kernel`]), also under the papers' send policies as BPF ([`Kernel::with_policies`]), and our own stack on real packets
-//! ([`OurStack`]). A [`Talk`] is any conversation in given writes, for what is no benchmark.
+//! ([`OurStack`]). A [`Talk`] is any conversation in given writes between
+//! [`TwoHosts`], for what is no benchmark.
 //!
 //! The same client, which uses the running kernel's sockets, asks both with the same protocol: a
 //! request of [`REQUEST`](tinygram_naglemark::REQUEST) octets tells the server everything that it
@@ -20,4 +21,4 @@ pub use kernel::{Kernel, Where, in_kernel, listen, serve};
 pub use networks::acquire_privilege;
 pub use socket::Options;
 pub use stack::{Line, OurStack, Settings};
-pub use talk::{Heard, Path, Piece, Talk};
+pub use talk::{Heard, Piece, Talk, TwoHosts};

@@ -17,7 +17,7 @@ use crate::networks::{DEVICE, FAR, NEAR, space};
 use crate::socket::{Options, listen, new};
 
 /// Two hosts joined by an emulated link, and the connections that they make.
-pub struct Path {
+pub struct TwoHosts {
     near: Namespace,
     far: Namespace,
     _link: Link,
@@ -116,7 +116,7 @@ impl Piece {
     }
 }
 
-impl Path {
+impl TwoHosts {
     /// Makes both hosts, with devices of this MTU, and the link between them.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tinygram_kernel::Policy;
 use tinygram_link::emulator::Rules;
-use tinygram_naglemark_live::{Heard, Path, Talk};
+use tinygram_naglemark_live::{Heard, Talk, TwoHosts};
 use tinygram_papers::experiment::{Class, Layout, Origin, Outcome, Paper, Parameter, Row};
 use tinygram_papers::value::{Tolerance, Value};
 use tinygram_papers::{Experiment, Standard};
@@ -57,7 +57,7 @@ const ETHERNET_MTU: u16 = 1500;
 
 /// Where an experiment is measured.
 struct Here {
-    path: Result<Path, String>,
+    hosts: Result<TwoHosts, String>,
     rows: Vec<Row>,
 }
 
@@ -70,13 +70,13 @@ impl Here {
             ..Rules::NONE
         };
         Self {
-            path: Path::open(rules, mtu, seed),
+            hosts: TwoHosts::open(rules, mtu, seed),
             rows: Vec::new(),
         }
     }
 
     fn talk(&self, talk: &Talk) -> Result<Vec<Heard>, String> {
-        self.path.as_ref().map_err(Clone::clone)?.talk(talk)
+        self.hosts.as_ref().map_err(Clone::clone)?.talk(talk)
     }
 
     /// Adds a row; what could not be measured says why.
