@@ -154,6 +154,8 @@ impl<'a> Watchdog<'a> {
             return due_ns;
         }
         let flushed = flush(self.process, fd);
+        // Also if only the option is refused, which a cgroup's program may do on one socket: the program's own flush is the
+        // same call, so what is held there would wait for the kernel's timer each time.
         self.is_refused |= matches!(&flushed, Err(why) if why.raw_os_error() == Some(libc::EPERM));
         if flushed.is_ok() && before.is_none() && mark & LEAVING == 0 {
             let contended = self.contention.of(self.pid, socket.tid.load(Relaxed));
