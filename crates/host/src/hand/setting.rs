@@ -99,10 +99,18 @@ impl Index<SocketOption> for Values {
     type Output = Raw;
 
     fn index(&self, option: SocketOption) -> &Raw {
-        // They stand in the order of `ALL`.
         &self.0[option as usize]
     }
 }
+
+/// [`Values`] finds each option by its number: `ALL` has them in that order.
+const _: () = {
+    let mut index = 0;
+    while index < SocketOption::ALL.len() {
+        assert!(SocketOption::ALL[index] as usize == index);
+        index += 1;
+    }
+};
 
 impl fmt::Display for SocketOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
