@@ -3,7 +3,7 @@ use core::fmt;
 /// How sure a finding is. A surer tier compares greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// It fits, and a check keeps another cause from being excluded. It is shown with its frames and not counted among the
+    /// It fits, and a check leaves another cause possible. It is shown with its frames and not counted among the
     /// stalls.
     Possible,
     /// An accident would produce as much in at most five of a hundred such connections, or in twenty of a hundred

@@ -254,7 +254,10 @@ fn why_not(seen: &Diagnosis, maybe: usize) -> Vec<Untold> {
     }
     if uncorroborated > 0 {
         why.push(told(
-            format!("what fits a stall was seen {}, and a check keeps another cause from being excluded", times(uncorroborated)),
+            format!(
+                "what fits a stall was seen {}, and a check leaves another cause possible",
+                times(uncorroborated)
+            ),
             "capture longer, or on the host that sends what is late",
         ));
     }
@@ -449,7 +452,7 @@ const TAIL: &str = "odd-full-short-final";
 const SMALL_BUFFER: &str = "small-buffer";
 const POSSIBLE: &str = "possible";
 const CERTAIN: &str = "certain";
-/// What fits a stall, and a check keeps another cause from being excluded.
+/// What fits a stall, and a check leaves another cause possible.
 const UNCORROBORATED: &str = "uncorroborated";
 const MOST_SHOWN: usize = 3;
 const MOST_SENTENCES: usize = 6;
