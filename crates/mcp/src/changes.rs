@@ -167,9 +167,8 @@ impl Changes {
         }
     }
 
-    fn journal(&self) -> Vec<std::ffi::OsString> {
-        let folder = self.allowed.journal.as_ref();
-        folder.map_or_else(Vec::new, |folder| vec!["--journal".into(), folder.into()])
+    fn journal(&self) -> [std::ffi::OsString; 2] {
+        ["--journal".into(), self.allowed.journal.clone().into()]
     }
 
     fn call(&self, wanted: &Wanted) -> Call<'static> {

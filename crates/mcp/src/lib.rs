@@ -56,8 +56,8 @@ pub struct Allowed {
     pub settings: Vec<String>,
     /// How long a change may last.
     pub longest: Duration,
-    /// The folder of the journal, if it is not the usual one.
-    pub journal: Option<PathBuf>,
+    /// The folder of the journal.
+    pub journal: PathBuf,
 }
 
 /// Why there is no server, or no longer one.

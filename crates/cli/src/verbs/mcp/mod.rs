@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::exit::{Done, Failure};
+use crate::flags::JournalFolder;
 use crate::values::{size, span};
 
 /// Answer a coding agent's questions: these verbs as tools of the Model Context Protocol
@@ -44,9 +45,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LENGTH", value_parser = span, default_value = "10m", requires = "allow_changes", help_heading = CHANGES)]
     allow_for: Duration,
 
-    /// The folder of the journal
-    #[arg(long, value_name = "FOLDER", hide = true)]
-    journal: Option<PathBuf>,
+    #[command(flatten)]
+    journal: JournalFolder,
 }
 
 #[cfg(feature = "mcp")]

@@ -44,7 +44,7 @@ fn allowed(args: &Args) -> Result<Option<Allowed>, String> {
         targets: args.allow_changes.clone(),
         settings,
         longest: args.allow_for,
-        journal: args.journal.clone(),
+        journal: args.journal.folder.clone(),
     }))
 }
 
