@@ -1,9 +1,32 @@
-//! How often to look at something that takes long to look at.
+//! How often to do something that takes long.
 
 use std::time::{Duration, Instant};
 
-/// Allows a look, and the next one only after twenty times what this one took: looking takes at most a twentieth of the
-/// time, also where the kernel has room for very many sockets.
+/// The most of a processor that something may take which is done again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// A twentieth.
+    Twentieth,
+    /// A hundredth.
+    Hundredth,
+    /// Half a hundredth.
+    HalfAHundredth,
+}
+
+impl Share {
+    /// Returns how long to rest after what took so long.
+    #[must_use]
+    pub fn rest(self, took: Duration) -> Duration {
+        took.saturating_mul(match self {
+            Self::Twentieth => 20,
+            Self::Hundredth => 100,
+            Self::HalfAHundredth => 200,
+        })
+    }
+}
+
+/// Allows a look, and the next one only after a rest: looking takes at most a twentieth of the time, also where the kernel has
+/// room for very many sockets.
 #[derive(Default)]
 pub struct Pace {
     rested: Option<Instant>,
@@ -18,7 +41,7 @@ impl Pace {
             return None;
         }
         let seen = look();
-        self.rested = Some(now + least.max(now.elapsed() * 20));
+        self.rested = Some(now + least.max(Share::Twentieth.rest(now.elapsed())));
         Some(seen)
     }
 }

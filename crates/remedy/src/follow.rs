@@ -8,6 +8,7 @@ use tinygram_host::follow::{Event, Follow, Rules};
 use tinygram_host::hand::{Change, Did, Hand, Outcome, Raw, Setting, SocketOption};
 use tinygram_host::lacking::Lacking;
 use tinygram_host::namespace::Namespace;
+use tinygram_host::pace::Share;
 use tinygram_host::scope::{Found, Scope};
 
 use crate::apply::ApplyError;
@@ -143,7 +144,7 @@ impl Follower {
                 self.lost_ends = self.follow.lost_ends();
                 self.look_for_closed(hand)?;
             }
-            let pause = begun.elapsed() * LEAST_PAUSE * self.walkers;
+            let pause = WALKS.rest(begun.elapsed()) * self.walkers;
             self.next_walk = Instant::now() + pause.max(WALK_AFTER);
         }
         Ok(())
@@ -406,5 +407,5 @@ pub fn rules_of(services: &BTreeSet<Service>, scope: &Scope, found: &Found) -> V
 const PATIENCE: Duration = Duration::from_millis(500);
 /// The least time between two walks over the sockets.
 const WALK_AFTER: Duration = Duration::from_secs(1);
-/// They take half a hundredth of a processor at most, those of all followers together.
-const LEAST_PAUSE: u32 = 200;
+/// What the walks of all followers together take at most.
+const WALKS: Share = Share::HalfAHundredth;

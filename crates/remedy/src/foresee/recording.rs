@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tinygram_host::hand::{Hand, Socket};
 use tinygram_host::namespace::Namespace;
+use tinygram_host::pace::Share;
 use tinygram_host::recorder::{Recorder, Step};
 use tinygram_host::scope::Scope;
 
@@ -86,7 +87,7 @@ impl<'a> Session<'a> {
         let now = Instant::now();
         if now >= self.next_look {
             self.gathering.look(hand, recorder, self.ask)?;
-            self.next_look = Instant::now() + AGAIN.max(now.elapsed() * LEAST_PAUSE);
+            self.next_look = Instant::now() + AGAIN.max(LOOKS.rest(now.elapsed()));
         }
         recorder.poll(patience, |step| {
             self.steps.entry(step.cookie).or_default().push(step);
@@ -266,5 +267,5 @@ fn mixed(mut x: u64) -> u64 {
 const BREATH: Duration = Duration::from_millis(20);
 /// How often new connections are looked for.
 const AGAIN: Duration = Duration::from_millis(500);
-/// Looking for them takes a hundredth of a processor at most.
-const LEAST_PAUSE: u32 = 100;
+/// What looking for them takes at most.
+const LOOKS: Share = Share::Hundredth;

@@ -13,6 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use tinygram_host::hand::{Hand, Socket};
 use tinygram_host::meter::{Meter, Turn};
 use tinygram_host::namespace::Namespace;
+use tinygram_host::pace::Share;
 use tinygram_host::scope::{Found, Owned, Scope};
 use tinygram_watch::live::Live;
 
@@ -266,7 +267,7 @@ impl<'a, 'b> Trial<'a, 'b> {
             if now >= next_sweep {
                 // Connections that were opened meanwhile.
                 self.turn_on(have, true)?;
-                next_sweep = Instant::now() + SWEEP.max(now.elapsed() * LEAST_PAUSE);
+                next_sweep = Instant::now() + SWEEP.max(SWEEPS.rest(now.elapsed()));
             }
         }
         let after = self.members.sent(self.bench.hand)?;
@@ -449,7 +450,7 @@ impl<'a, 'b> Trial<'a, 'b> {
 
 const BREATH: Duration = Duration::from_millis(20);
 const SWEEP: Duration = Duration::from_millis(100);
-/// With very many connections the sweeps within a period take a hundredth of a processor at most.
-const LEAST_PAUSE: u32 = 100;
+/// What the sweeps within a period take at most, with very many connections.
+const SWEEPS: Share = Share::Hundredth;
 /// A stall is reported after it has ended.
 const LATE: Duration = Duration::from_millis(100);

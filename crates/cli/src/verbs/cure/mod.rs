@@ -9,6 +9,7 @@ mod show;
 use std::time::Duration;
 
 use tinygram_host::clock::processor_ns;
+use tinygram_host::pace::Share;
 
 use crate::exit::{Done, Failure};
 use crate::flags::{JournalFolder, Places};
@@ -112,14 +113,14 @@ fn used() -> Duration {
 /// is long anyhow. Whoever asks for a shorter one has it.
 fn rest(length: Duration, used: Duration) -> Duration {
     match length >= LONG {
-        true => length.max(used * LEAST_REST),
+        true => length.max(CURES.rest(used)),
         false => length,
     }
 }
 
 const LONG: Duration = Duration::from_hours(1);
-/// To look and to try takes half a hundredth of a processor at most.
-const LEAST_REST: u32 = 200;
+/// What to look and to try takes at most.
+const CURES: Share = Share::HalfAHundredth;
 
 const EXAMPLES: &str = "Examples:
   tinygram cure --dry-run mosquitto
