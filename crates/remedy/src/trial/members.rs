@@ -1,6 +1,6 @@
 //! The sockets of a trial: those of the services that are meant and over which something went since the look for stalls began.
-//! The others can show nothing. To walk over all sockets takes as long as before, but of these few are reported, and whose they
-//! are is asked of new ones alone.
+//! The others can show nothing. The kernel still walks over all sockets, but it reports these few alone, and whose they are is
+//! asked of new ones alone.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -38,16 +38,10 @@ pub(super) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    pub(super) fn of(
-        remedy: &'a Remedy,
-        since: Instant,
-        split: Split,
-        seed: u64,
-        hand: &mut Hand,
-    ) -> io::Result<Self> {
+    pub(super) fn of(remedy: &'a Remedy, since: Instant, split: Split, seed: u64) -> Self {
         let services = remedy.sockets.iter().chain(&remedy.stalling);
         let namespaces: BTreeSet<u32> = services.map(|service| service.netns).collect();
-        let mut members = Self {
+        Self {
             remedy,
             since,
             namespaces: namespaces.into_iter().filter_map(Namespace::find).collect(),
@@ -59,12 +53,16 @@ impl<'a> Members<'a> {
             seed,
             drawn: 0,
             pace: Pace::default(),
-        };
-        let sockets = members.listed(hand, None)?.into_iter();
-        members.at_first = sockets
+        }
+    }
+
+    /// Takes in what each socket has sent before anything is tried.
+    pub(super) fn begin(&mut self, hand: &mut Hand) -> io::Result<()> {
+        let sockets = self.listed(hand, None)?.into_iter();
+        self.at_first = sockets
             .map(|socket| (socket.cookie, socket.data_segs_out))
             .collect();
-        Ok(members)
+        Ok(())
     }
 
     /// Returns the sockets that are meant and over which something went since the look began.

@@ -97,7 +97,8 @@ pub struct Tried {
 #[expect(clippy::disallowed_methods, reason = "how long it takes is real time")]
 pub fn run(bench: &mut Bench<'_>, remedy: &Remedy, course: Course) -> Result<Tried, ApplyError> {
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(course.seed);
-    let mut trial = Trial::of(bench, remedy, course.seed, course.split)?;
+    let mut trial = Trial::of(bench, remedy, course.seed, course.split);
+    trial.members.begin(trial.bench.hand)?;
     let mut pairs: Vec<Pair> = Vec::new();
     let mut tried = Tried {
         verdict: Verdict::CannotTell,
@@ -161,7 +162,7 @@ pub fn run(bench: &mut Bench<'_>, remedy: &Remedy, course: Course) -> Result<Tri
 /// Returns what the system refuses.
 pub fn give(bench: &mut Bench<'_>, remedy: &Remedy) -> Result<Vec<u64>, ApplyError> {
     let split = Split::Turns(WhyTurns::Asked);
-    Trial::of(bench, remedy, 0, split)?.give()
+    Trial::of(bench, remedy, 0, split).give()
 }
 
 /// What a decision in favour carries out, and the journal, which has it; `None` for a knob.
@@ -181,14 +182,9 @@ struct Trial<'a, 'b> {
 }
 
 impl<'a, 'b> Trial<'a, 'b> {
-    fn of(
-        bench: &'a mut Bench<'b>,
-        remedy: &'a Remedy,
-        seed: u64,
-        split: Split,
-    ) -> io::Result<Self> {
-        let members = Members::of(remedy, bench.looked_since, split, seed, bench.hand)?;
-        Ok(Self {
+    fn of(bench: &'a mut Bench<'b>, remedy: &'a Remedy, seed: u64, split: Split) -> Self {
+        let members = Members::of(remedy, bench.looked_since, split, seed);
+        Self {
             bench,
             remedy,
             members,
@@ -198,7 +194,7 @@ impl<'a, 'b> Trial<'a, 'b> {
             treated: BTreeSet::new(),
             measured: BTreeSet::new(),
             most: 0,
-        })
+        }
     }
 
     fn draw(&mut self) -> io::Result<Have> {
