@@ -11,6 +11,7 @@ use tinygram_wire::decode;
 use tinygram_wire::endpoint::Endpoint;
 
 use crate::conversation::of_both_ends;
+use crate::guess::{ROUND_TRIPS, round_trips};
 use crate::prediction::{Service, Subject};
 use crate::rules::Rules;
 use crate::seen::{End, Read, Sent, Unwrapper, Write};
@@ -18,8 +19,9 @@ use crate::seen::{End, Read, Sent, Unwrapper, Write};
 /// What was read of a capture.
 #[derive(Debug)]
 pub struct Captured {
-    /// The conversations that can be played again.
-    pub service: Service,
+    /// The conversations that can be played again: one service if the round trip of each was measured, else one for each guess
+    /// of those that were not.
+    pub services: Vec<Service>,
     /// The connections with data.
     pub connections: usize,
     /// From the first segment to the last, in seconds.
@@ -57,21 +59,30 @@ pub fn read<S: std::io::Read + 'static>(
         let flow = flows.entry(ends).or_default();
         flow.add(from, &segment, frame.time_ns, held.contains(&frame.number));
     }
-    let subjects: Vec<Subject> = report
-        .connections
-        .iter()
-        .filter_map(|connection| {
-            let mut ends = [connection.client, connection.server];
-            ends.sort_unstable();
-            flows.get(&ends)?.subject(connection, &report)
-        })
-        .collect();
+    let subject = |connection: &ConnectionReport, guess| {
+        let mut ends = [connection.client, connection.server];
+        ends.sort_unstable();
+        flows.get(&ends)?.subject(connection, &report, guess)
+    };
+    let service = |guess| Service {
+        subjects: report
+            .connections
+            .iter()
+            .filter_map(|connection| subject(connection, guess))
+            .collect(),
+        tick_ns: TICK_NS,
+        seed,
+    };
+    let is_guessed = |connection: &ConnectionReport| {
+        let is_bounded = !connection.rtt_measured && connection.rtt_ns.is_some();
+        is_bounded && subject(connection, 0).is_some()
+    };
+    let guesses = match report.connections.iter().any(is_guessed) {
+        true => ROUND_TRIPS,
+        false => 1,
+    };
     Ok(Captured {
-        service: Service {
-            subjects,
-            tick_ns: TICK_NS,
-            seed,
-        },
+        services: (0..guesses).map(service).collect(),
         connections: report.connections.len(),
         seconds: (report.summary.last_ns - report.summary.first_ns) as f64 / 1e9,
     })
@@ -131,10 +142,20 @@ impl Flow {
         });
     }
 
-    fn subject(&self, connection: &ConnectionReport, report: &Report) -> Option<Subject> {
+    /// Returns what is played; `guess` says which round trip is taken where none was measured.
+    fn subject(
+        &self,
+        connection: &ConnectionReport,
+        report: &Report,
+        guess: usize,
+    ) -> Option<Subject> {
         let client = usize::from(connection.client > connection.server);
         let segments = [&self.segments[client], &self.segments[1 - client]];
-        let rtt_ns = u64::try_from(connection.rtt_ns.unwrap_or(0)).unwrap_or(0);
+        let most_ns = u64::try_from(connection.rtt_ns.unwrap_or(0)).unwrap_or(0);
+        let rtt_ns = match connection.rtt_measured {
+            true => most_ns,
+            false => round_trips(most_ns)[guess],
+        };
         // How far each end is from where the capture was taken.
         let away = match connection.capture_point {
             CapturePoint::NearClient => [0, rtt_ns / 2],

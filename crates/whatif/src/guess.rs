@@ -22,7 +22,7 @@ impl Guess {
     #[must_use]
     pub fn all(min_rtt_ns: u64) -> Vec<Self> {
         let mut all = Vec::new();
-        for round_trip_ns in [min_rtt_ns, min_rtt_ns / 2, 0] {
+        for round_trip_ns in round_trips(min_rtt_ns) {
             for holds in [true, false] {
                 for acknowledges_at_once in [false, true] {
                     all.push(Self {
@@ -115,5 +115,11 @@ impl Read {
     }
 }
 
+/// Returns the round trips that are tried where it is known to be no longer than this.
+pub(crate) fn round_trips(most_ns: u64) -> [u64; ROUND_TRIPS] {
+    [most_ns, most_ns / 2, 0]
+}
+
+pub(crate) const ROUND_TRIPS: usize = 3;
 /// How much later than a round trip after the acknowledgment it may be read.
 const SLACK_NS: u64 = 2_000_000;

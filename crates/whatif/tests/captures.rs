@@ -7,7 +7,7 @@ use std::io::Cursor;
 use common::Service;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use tinygram_engine::Duration;
+use tinygram_engine::{Duration, Flags, Instant, Offset, Segment};
 use tinygram_sim::medium::{Frame as Carried, Side};
 use tinygram_whatif::capture::read;
 use tinygram_whatif::change::Change;
@@ -67,6 +67,53 @@ fn captured(service: &Service, frames: &[(Side, Carried)]) -> Vec<u8> {
     octets
 }
 
+/// Returns the frames with a handshake before them.
+fn after_handshake(service: &Service, frames: &[(Side, Carried)]) -> Vec<(Side, Carried)> {
+    let (side, first) = &frames[0];
+    assert_eq!(*side, Side::Client);
+    let opens = |side, flags, at: u64| {
+        let (own, peers) = match side {
+            Side::Client => (first.segment.seq, first.segment.ack),
+            Side::Server => (first.segment.ack, first.segment.seq),
+        };
+        let segment = Segment {
+            seq: if flags == Flags::ACK {
+                own
+            } else {
+                Offset::SYN
+            },
+            ack: peers,
+            len: 0,
+            flags,
+            ..first.segment
+        };
+        let at = Instant::ZERO + Duration::from_nanos(at);
+        let frame = Carried {
+            segment,
+            at,
+            ..first.clone()
+        };
+        (side, frame)
+    };
+    let rtt = service.rtt.as_nanos();
+    let mut all = vec![
+        opens(Side::Client, Flags::SYN, 0),
+        opens(Side::Server, Flags::SYN | Flags::ACK, rtt / 2),
+        opens(Side::Client, Flags::ACK, rtt),
+    ];
+    all.extend(frames.iter().map(|(side, frame)| {
+        let at = frame.at + Duration::from_nanos(2 * rtt);
+        (
+            *side,
+            Carried {
+                at,
+                ..frame.clone()
+            },
+        )
+    }));
+    all
+}
+
 fn foresee(capture: &[u8], change: Change) -> Option<Forecast> {
     let open = || Ok(Cursor::new(capture.to_vec()));
     let captured = read(open, 1).expect("a capture");
@@ -74,7 +121,7 @@ fn foresee(capture: &[u8], change: Change) -> Option<Forecast> {
         changes: &[change],
         by_target: false,
     };
-    forecast(&[captured.service], asked)
+    forecast(&captured.services, asked)
 }
 
 #[test]
@@ -102,6 +149,38 @@ fn what_a_capture_holds_is_ended_by_nodelay() {
     assert!(
         (unchanged / seen.quantile(0.5) - 1.0).abs() < 0.1,
         "{unchanged}"
+    );
+}
+
+/// Without the handshake ACKs alone tell of the way, and they may have waited: it is anything between nothing and that.
+#[test]
+fn a_round_trip_that_was_not_measured_is_guessed() {
+    let service = far();
+    let seen = service.run(&Default::default(), 1);
+    let without = captured(&service, &seen.frames);
+    let with_handshake = captured(&service, &after_handshake(&service, &seen.frames));
+    let services = |capture: &Vec<u8>| {
+        let captured = read(|| Ok(Cursor::new(capture.clone())), 1).expect("a capture");
+        captured.services.len()
+    };
+    assert_eq!(services(&with_handshake), 1);
+    assert_eq!(services(&without), 3);
+    let [known, guessed] = [&with_handshake, &without].map(|capture| {
+        let forecast = foresee(capture, Change::Nodelay(true)).expect("turns");
+        assert!(forecast.tells(), "{forecast:?}");
+        let at = forecast
+            .rows
+            .iter()
+            .find(|(offer, _)| offer.at == At::Server);
+        at.expect("asked for")
+            .1
+            .figures
+            .p50_ms
+            .expect("enough turns")
+    });
+    assert!(
+        guessed.low <= known.low && known.high <= guessed.high,
+        "{guessed:?} {known:?}"
     );
 }
 
@@ -147,7 +226,7 @@ fn a_damaged_capture_is_read_or_refused() {
             changes: &[Change::Nodelay(true)],
             by_target: false,
         };
-        let _ = forecast(&[captured.service], asked);
+        let _ = forecast(&captured.services, asked);
     }
     assert!(read_well > 20, "{read_well}");
 }

@@ -85,7 +85,7 @@ fn live(plan: &Plan, targets: &[Target]) -> Result<Foreseen, Failure> {
 fn captured(plan: &Plan, path: &Path) -> Result<Foreseen, Failure> {
     let captured = capture::read(|| File::open(path), plan.seed)
         .map_err(|error| Failure::Input(format!("{} {error}", path.display())))?;
-    let services = [captured.service];
+    let services = captured.services;
     Ok(Foreseen {
         found: captured.connections,
         recorded: captured.connections,

@@ -78,6 +78,10 @@ fn told(plan: &Plan, forecast: &Forecast) -> String {
             From::Live(_) => "Both ends were seen.\n".to_owned(),
             From::Capture(_) => "A capture shows no writes: what was held counts as written right behind what came before it.\n".to_owned(),
         },
+        (agree, of) if matches!(plan.from, From::Capture(_)) => format!(
+            "No handshake measured every round trip, and ACKs say only how long it can be at most. Of {of} guesses of those \
+             {agree} agree with what was seen, and the intervals span them.\n"
+        ),
         (agree, of) => format!(
             "One end was seen. Of {of} guesses about the other end's round trip, holds and acknowledgments {agree} agree \
              with it, and the intervals span them.\n"
