@@ -1,5 +1,7 @@
 //! Gives settings to connections to come, each after the journal has what it had.
 
+mod missed;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::{Duration, Instant};
@@ -12,8 +14,9 @@ use tinygram_host::pace::Share;
 use tinygram_host::scope::{Found, Scope};
 
 use crate::apply::ApplyError;
-use crate::journal::{Journal, Paused};
+use crate::journal::{Entry, Journal, Paused};
 use crate::remedy::{End, Service};
+use missed::Missed;
 
 /// Follows connections to come. What it set stays in force, and in the journal, when it is dropped.
 pub struct Follower {
@@ -27,12 +30,13 @@ pub struct Follower {
     waiting: BTreeMap<u64, Waiting>,
     /// Connections that the journal has and that were closed since it was written.
     closed: BTreeSet<u64>,
-    /// How many ends of connections were not reported when the sockets were walked over last.
-    lost_ends: u64,
-    /// Sockets that the last walk did not meet.
-    missed: BTreeSet<u64>,
+    missed: Missed,
     followed: Followed,
+    /// When closed connections are dropped next.
+    next_drop: Instant,
     next_walk: Instant,
+    /// How long walking over the sockets has taken since `next_walk` was set.
+    walked: Duration,
     /// How many followers walk over the sockets.
     walkers: u32,
 }
@@ -73,6 +77,7 @@ impl Follower {
         journal: Paused,
         command: &str,
     ) -> Result<Self, Lacking> {
+        let now = Instant::now();
         Ok(Self {
             follow: Follow::open(rules, settings)?,
             settings: settings.to_vec(),
@@ -81,10 +86,11 @@ impl Follower {
             ids: BTreeMap::new(),
             waiting: BTreeMap::new(),
             closed: BTreeSet::new(),
-            lost_ends: 0,
-            missed: BTreeSet::new(),
+            missed: Missed::since(now),
             followed: Followed::default(),
-            next_walk: Instant::now() + WALK_AFTER,
+            next_drop: now + DROP_AFTER,
+            next_walk: now + WALK_AFTER,
+            walked: Duration::ZERO,
             walkers: 1,
         })
     }
@@ -136,15 +142,21 @@ impl Follower {
         }
         self.begin(opened)?;
         self.followed.lost = self.follow.lost();
-        if now >= self.next_walk {
-            let begun = Instant::now();
+        if now >= self.next_drop {
             self.drop_closed()?;
-            self.set_late(hand, begun)?;
-            if self.follow.lost_ends() != self.lost_ends || !self.missed.is_empty() {
-                self.lost_ends = self.follow.lost_ends();
-                self.look_for_closed(hand)?;
+            self.next_drop = now + DROP_AFTER;
+        }
+        if now >= self.next_walk {
+            self.set_late(hand, now)?;
+            let lost_ends = self.follow.lost_ends();
+            if self.missed.is_walk_due(lost_ends, now) {
+                let unmet = self.unmet(hand)?;
+                let closed = self.missed.take_in(unmet, lost_ends, now);
+                self.closed.extend(closed);
             }
-            let pause = WALKS.rest(begun.elapsed()) * self.walkers;
+            // To write the journal takes time, too, and little of a processor: only the walks count.
+            let walked = std::mem::take(&mut self.walked);
+            let pause = WALKS.rest(walked).saturating_mul(self.walkers);
             self.next_walk = Instant::now() + pause.max(WALK_AFTER);
         }
         Ok(())
@@ -301,7 +313,10 @@ impl Follower {
                 }
             }
             for (netns, changes) in by_namespace {
-                for outcome in in_namespace(netns, || hand.set(setting.option, &changes))? {
+                let outcomes = timed(&mut self.walked, || {
+                    in_namespace(netns, || hand.set(setting.option, &changes))
+                });
+                for outcome in outcomes? {
                     self.take(hand, netns, &[(setting.option, outcome)])?;
                 }
             }
@@ -320,7 +335,13 @@ impl Follower {
             return Ok(());
         }
         let mut journal = self.resume()?;
-        let of_each = self.own(&journal, |cookie| closed.contains(&cookie));
+        let of_each: Vec<(u64, Vec<u64>)> = self
+            .own(&journal)
+            .map(|(id, entry)| {
+                let is_its = |cookie: &u64| entry.sockets.contains_key(cookie);
+                (id, closed.iter().copied().filter(is_its).collect())
+            })
+            .collect();
         for cookie in &closed {
             self.waiting.remove(cookie);
             self.follow.forget(*cookie);
@@ -332,38 +353,28 @@ impl Follower {
         Ok(())
     }
 
-    /// Finds by a walk over the sockets which connections are closed, where that could not be reported. A walk may skip a socket
-    /// before Linux 6.17, so closed is what two walks did not meet.
-    fn look_for_closed(&mut self, hand: &mut Hand) -> Result<(), ApplyError> {
+    /// Returns which of the connections in the journal a walk over the sockets does not meet.
+    fn unmet(&mut self, hand: &mut Hand) -> Result<BTreeSet<u64>, ApplyError> {
         let namespaces: BTreeSet<u32> = self.ids.keys().map(|(netns, _)| *netns).collect();
         let mut open: BTreeSet<u64> = BTreeSet::new();
         for netns in namespaces {
-            let sockets = in_namespace(netns, || hand.sockets())?;
+            let sockets = timed(&mut self.walked, || in_namespace(netns, || hand.sockets()))?;
             open.extend(sockets.into_iter().map(|socket| socket.cookie));
         }
         let journal = self.resume()?;
-        let of_each = self.own(&journal, |cookie| !open.contains(&cookie));
+        let cookies = self
+            .own(&journal)
+            .flat_map(|(_, entry)| entry.sockets.keys());
+        let unmet = cookies.filter(|cookie| !open.contains(cookie)).copied();
+        let unmet = unmet.collect();
         self.journal = Some(journal.pause()?);
-        let all = of_each.into_iter().flat_map(|(_, cookies)| cookies);
-        let missed: BTreeSet<u64> = all.collect();
-        let before = std::mem::take(&mut self.missed);
-        let (closed, missed) = missed
-            .into_iter()
-            .partition(|cookie| before.contains(cookie));
-        self.closed.extend::<BTreeSet<u64>>(closed);
-        self.missed = missed;
-        Ok(())
+        Ok(unmet)
     }
 
-    /// Returns which of the sockets in its changes are such.
-    fn own(&self, journal: &Journal, is_such: impl Fn(u64) -> bool) -> Vec<(u64, Vec<u64>)> {
+    /// Returns its changes that are in force.
+    fn own<'a>(&self, journal: &'a Journal) -> impl Iterator<Item = (u64, &'a Entry)> {
         let own: BTreeSet<u64> = self.ids.values().copied().collect();
-        let of_each = journal.in_force().filter(|(id, _)| own.contains(id));
-        let of_each = of_each.map(|(id, entry)| {
-            let cookies = entry.sockets.keys().copied();
-            (id, cookies.filter(|cookie| is_such(*cookie)).collect())
-        });
-        of_each.collect()
+        journal.in_force().filter(move |(id, _)| own.contains(id))
     }
 
     fn resume(&mut self) -> Result<Journal, ApplyError> {
@@ -382,6 +393,15 @@ fn in_namespace<T: Send>(
         Some(namespace) => namespace.within(work)?,
         None => Ok(Vec::new()),
     }
+}
+
+/// Does `work`, and adds to `took` how long it took.
+#[expect(clippy::disallowed_methods, reason = "walks take real time")]
+fn timed<T>(took: &mut Duration, work: impl FnOnce() -> T) -> T {
+    let begun = Instant::now();
+    let done = work();
+    *took += begun.elapsed();
+    done
 }
 
 /// Returns the rules of the connections to come of these services, for as few followers as may be: each has a program at the
@@ -405,6 +425,8 @@ pub fn rules_of(services: &BTreeSet<Service>, scope: &Scope, found: &Found) -> V
 
 /// How long a connection waits for a sample of its round-trip time.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// How long a closed connection stays in the journal.
+const DROP_AFTER: Duration = Duration::from_secs(1);
 /// The least time between two walks over the sockets.
 const WALK_AFTER: Duration = Duration::from_secs(1);
 /// What the walks of all followers together take at most.
