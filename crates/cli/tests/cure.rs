@@ -222,23 +222,11 @@ fn a_target_that_only_receives_is_not_silent() {
     assert_eq!(document["silent"], false, "{document:#}");
 }
 
-/// A connection that comes while it looks is one that it looked at.
-#[test]
-fn connections_that_come_during_the_look_are_counted() {
-    if !may_set() {
-        return;
-    }
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
+/// Does `work` while `cure` looks at a port, with connections `at` it. Returns its exit code and what it said.
+fn while_it_looks(port: u16, at: &str, work: impl FnOnce()) -> (Option<i32>, String) {
     let journal = tempfile::tempdir().unwrap();
     let mut cure = Command::new(env!("CARGO_BIN_EXE_tinygram"))
-        .args([
-            "cure",
-            &address.port().to_string(),
-            "--look",
-            "3s",
-            "--journal",
-        ])
+        .args(["cure", &port.to_string(), "--look", "3s", "--journal"])
         .arg(journal.path().join("state"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -249,16 +237,48 @@ fn connections_that_come_during_the_look_are_counted() {
     while !begun.contains("looking for") {
         assert_ne!(stderr.read_line(&mut begun).unwrap(), 0, "{begun}");
     }
-    assert!(begun.contains("at 0 connections"), "{begun}");
-    let mut client = TcpStream::connect(address).unwrap();
-    let server = listener.accept().unwrap().0;
-    client.write_all(b"once").unwrap();
+    assert!(begun.contains(at), "{begun}");
+    work();
     let output = cure.wait_with_output().unwrap();
-    drop((client, server));
-    let text = said(&output);
-    assert_eq!(output.status.code(), Some(0), "{text}");
+    (output.status.code(), said(&output))
+}
+
+/// A connection that comes while it looks is one that it looked at.
+#[test]
+fn connections_that_come_during_the_look_are_counted() {
+    if !may_set() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut ends = Vec::new();
+    let (code, text) = while_it_looks(address.port(), "at 0 connections", || {
+        let mut client = TcpStream::connect(address).unwrap();
+        client.write_all(b"once").unwrap();
+        ends.push((client, listener.accept().unwrap().0));
+    });
+    assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("no stall that a setting ends"), "{text}");
     assert!(text.contains("on 2 connections"), "{text}");
+}
+
+/// What went over them is not known: their counts are gone.
+#[test]
+fn connections_that_close_during_the_look_are_no_silent_ones() {
+    if !may_set() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut client = TcpStream::connect(address).unwrap();
+    let server = listener.accept().unwrap().0;
+    let (code, text) = while_it_looks(address.port(), "at 2 connections", || {
+        client.write_all(b"once").unwrap();
+        drop((client, server));
+    });
+    assert_eq!(code, Some(3), "{text}");
+    let why = "all 2 connections closed while it looked";
+    assert!(text.contains(why), "{text}");
 }
 
 /// A client that writes twice and then reads.

@@ -268,7 +268,7 @@ pub(crate) struct Interval {
 pub(crate) struct Cured {
     pub(crate) connections: u64,
     pub(crate) looked_s: f64,
-    pub(crate) silent: bool,
+    pub(crate) why_unknown: Option<String>,
     pub(crate) stalls: u64,
     pub(crate) cost_ns: i64,
     pub(crate) stalls_that_no_setting_ends: u64,

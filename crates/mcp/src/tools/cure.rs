@@ -94,25 +94,20 @@ pub(crate) async fn call(
 
 fn told(seen: &Cured) -> Told {
     let (others, floods) = (seen.stalls_that_no_setting_ends, seen.floods);
-    let sentence = match seen.stalls {
-        _ if seen.silent && seen.connections == 0 => {
-            "Cannot tell: the target has no connection that was seen.".to_owned()
+    let sentence = match (seen.stalls, &seen.why_unknown) {
+        (_, Some(why)) => {
+            format!("Cannot tell: {why}. Ask again while the slow request happens.")
         }
-        _ if seen.silent => format!(
-            "Cannot tell: nothing was seen to be sent or received on {} connections in the {:.1} s that were looked at; ask \
-             again while the slow request happens.",
-            seen.connections, seen.looked_s
-        ),
-        0 if others > 0 || floods > 0 => format!(
+        (0, None) if others > 0 || floods > 0 => format!(
             "Nothing that a setting ends in the {:.1} s that were looked at; {others} stalls and {floods} floods that none ends.",
             seen.looked_s
         ),
-        0 => format!(
+        (0, None) => format!(
             "Nothing stalled in the {:.1} s that were looked at; if the slow request did not happen meanwhile, ask again \
              while it does.",
             seen.looked_s
         ),
-        stalls => format!(
+        (stalls, None) => format!(
             "{stalls} stalls in {:.1} s cost {:.0} ms; {} remedies.",
             seen.looked_s,
             ms(seen.cost_ns),

@@ -58,27 +58,18 @@ fn text(plan: &Plan, cured: &Cured) -> String {
 
 /// Says what stalls.
 fn seen(plan: &Plan, cured: &Cured) -> String {
-    let (look, sockets) = (&cured.look, cured.sockets);
+    let look = &cured.look;
     let targets: Vec<_> = plan.targets.iter().map(ToString::to_string).collect();
-    let mut text = match look.count() {
-        0 if sockets == 0 && cured.is_silent() => format!(
-            "{}: no connection was found in {:.1} s, so nothing was looked at.\n",
-            targets.join(", "),
-            look.lasted.as_secs_f64()
-        ),
-        0 if cured.is_silent() => format!(
-            "{}: cannot tell: in {:.1} s nothing was sent on {} (those still open), and nothing came.\n",
-            targets.join(", "),
-            look.lasted.as_secs_f64(),
-            counted(cured.traffic.open as u64, "connection")
-        ),
-        0 => format!(
+    let mut text = match (look.count(), why_unknown(cured)) {
+        (_, Some(why)) if cured.sockets == 0 => format!("{}: {why}.\n", targets.join(", ")),
+        (_, Some(why)) => format!("{}: cannot tell: {why}.\n", targets.join(", ")),
+        (0, None) => format!(
             "{}: no stall that a setting ends in {:.1} s on {}.\n",
             targets.join(", "),
             look.lasted.as_secs_f64(),
-            counted(sockets as u64, "connection")
+            counted(cured.sockets as u64, "connection")
         ),
-        count => {
+        (count, None) => {
             let cost_ns: i64 = look.stalls.values().map(|stalling| stalling.cost_ns).sum();
             format!(
                 "{}: {} in {:.1} s on {}, {:.1} ms each on average.\n",
@@ -107,6 +98,27 @@ fn seen(plan: &Plan, cured: &Cured) -> String {
         );
     }
     text
+}
+
+/// Says why it cannot be told whether anything stalls: nothing is known to have been sent or received. `None` if something is.
+fn why_unknown(cured: &Cured) -> Option<String> {
+    if !cured.is_silent() {
+        return None;
+    }
+    let seconds = cured.look.lasted.as_secs_f64();
+    Some(match (cured.sockets, cured.traffic.open) {
+        (0, _) => format!("no connection was found in {seconds:.1} s, so nothing was looked at"),
+        (1, 0) => format!(
+            "the only connection closed while it looked ({seconds:.1} s) and took its counts along"
+        ),
+        (all, 0) => format!(
+            "all {all} connections closed while it looked ({seconds:.1} s) and took their counts along"
+        ),
+        (_, open) => format!(
+            "in {seconds:.1} s nothing was sent on {} (those still open), and nothing came",
+            counted(open as u64, "connection")
+        ),
+    })
 }
 
 /// Says what a remedy is, what it needs and what is expected of it.
@@ -304,6 +316,7 @@ fn document(plan: &Plan, cured: &Cured) -> String {
             data_segments_sent: cured.traffic.sent,
             data_segments_received: cured.traffic.received,
             silent: cured.is_silent(),
+            why_unknown: why_unknown(cured),
             stalls: cured.look.count(),
             stalling_connections: cured.look.stalls.len(),
             cost_ns: cured
@@ -404,6 +417,8 @@ struct Results {
     data_segments_received: u64,
     /// Whether nothing was sent, received or found, so that it cannot tell whether they stall.
     silent: bool,
+    /// Why it cannot tell, if so.
+    why_unknown: Option<String>,
     stalls: u64,
     stalling_connections: usize,
     cost_ns: i64,
