@@ -365,6 +365,9 @@ pub(super) fn watch_over(
         (tried.verdict == Verdict::Kept).then_some((remedy, tried))
     });
     let Some((remedy, tried)) = kept else {
+        remark(&format!(
+            "tinygram cure: nothing is kept; looks anew in {length:?}, until Ctrl-C"
+        ));
         stop::wait(length);
         return Ok(());
     };

@@ -15,7 +15,7 @@ use crate::exit::{Done, Failure};
 use crate::flags::{JournalFolder, Places};
 use crate::stop;
 use crate::values::span;
-use plan::Plan;
+use plan::{MOST_WATCH, Plan};
 
 /// End the stalls of a running program without touching it, if its own connections prove that it helps
 ///
@@ -38,7 +38,8 @@ pub(crate) struct Args {
     look: Duration,
 
     /// Go on: what is kept is also for connections to come, is put back after this long (1m to 24h; 1h if none is given),
-    /// and everything is looked at and tried anew; until Ctrl-C
+    /// and everything is looked at and tried anew; until Ctrl-C. An hour or more becomes longer where that takes much processor
+    /// time
     #[arg(long, value_name = "LENGTH", num_args = 0..=1, default_missing_value = "1h", value_parser = span, conflicts_with = "dry_run")]
     watch: Option<Duration>,
 
@@ -91,11 +92,12 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         plan.partners.clear();
         plan.partners = done::partners(&plan, &mut hand)?;
         let cured = done::cure(&plan, &mut hand)?;
-        show::show(&plan, &cured)?;
-        let Some(length) = plan.watch else {
+        let spent = used().saturating_sub(before);
+        let length = plan.watch.map(|asked| rest(asked, spent));
+        show::show(&plan, &cured, length)?;
+        let Some(length) = length else {
             return Ok(cured.outcome());
         };
-        let length = rest(length, used().saturating_sub(before));
         done::watch_over(&plan, &cured, &mut hand, length)?;
         if stop::is_asked() {
             return Ok(cured.outcome());
@@ -109,13 +111,14 @@ fn used() -> Duration {
     Duration::from_nanos(processor_ns(std::process::id()).unwrap_or(0))
 }
 
-/// Returns how long to go on before everything is tried anew: where that took much processor time, longer than `length`, if that
-/// is long anyhow. Whoever asks for a shorter one has it.
-fn rest(length: Duration, used: Duration) -> Duration {
-    match length >= LONG {
-        true => length.max(CURES.rest(used)),
-        false => length,
+/// Returns how long to go on before everything is tried anew: where that took much processor time, longer than is asked, in whole
+/// seconds, if that is long anyhow. Whoever asks for a shorter time has it.
+fn rest(asked: Duration, used: Duration) -> Duration {
+    if asked < LONG {
+        return asked;
     }
+    let needed = CURES.rest(used).min(MOST_WATCH);
+    asked.max(Duration::from_secs_f64(needed.as_secs_f64().ceil()))
 }
 
 const LONG: Duration = Duration::from_hours(1);
@@ -125,7 +128,8 @@ const CURES: Share = Share::HalfAHundredth;
 const EXAMPLES: &str = "Examples:
   tinygram cure --dry-run mosquitto
   tinygram cure mosquitto
-  tinygram cure mosquitto --watch           goes on with connections to come, and looks anew each hour
+  tinygram cure mosquitto --watch           goes on with connections to come, and looks anew each hour,
+                                            or more seldom where that takes much processor time
   tinygram cure 8080 --look 30s --max-extra-segments 20
   tinygram set --undo                      puts back what was kept
 
@@ -141,5 +145,15 @@ mod tests {
         assert_eq!(rest(seconds(3600), seconds(5)), seconds(3600));
         assert_eq!(rest(seconds(3600), seconds(60)), seconds(12_000));
         assert_eq!(rest(seconds(60), seconds(60)), seconds(60));
+        let used = Duration::from_millis(60_001);
+        assert_eq!(rest(seconds(3600), used), seconds(12_001));
+    }
+
+    #[test]
+    fn no_rest_is_longer_than_what_can_be_asked_for() {
+        let hours = Duration::from_hours;
+        assert_eq!(rest(hours(1), hours(1)), hours(24));
+        assert_eq!(rest(hours(24), hours(1)), hours(24));
+        assert_eq!(rest(hours(1), Duration::MAX), hours(24));
     }
 }

@@ -41,10 +41,10 @@ impl Plan {
         let targets = args.places.targets(&args.targets)?;
         let words: Vec<_> = targets.iter().map(ToString::to_string).collect();
         let words = words.join(" ");
-        if args.watch.is_some_and(|length| length < LEAST_WATCH) {
+        let accepted = LEAST_WATCH..=MOST_WATCH;
+        if let Some(length) = args.watch.filter(|length| !accepted.contains(length)) {
             return Err(format!(
-                "--watch {:?}: accepted are lengths from 1m to 24h",
-                args.watch.unwrap_or_default()
+                "--watch {length:?}: accepted are lengths from 1m to 24h"
             ));
         }
         Ok(Self {
@@ -102,3 +102,4 @@ fn drawn() -> u64 {
 
 /// Each trial lets some stalls happen again.
 const LEAST_WATCH: Duration = Duration::from_mins(1);
+pub(super) const MOST_WATCH: Duration = Duration::from_hours(24);

@@ -1,6 +1,7 @@
 //! The sentences and the JSON document of `cure`.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use serde::Serialize;
 use tinygram_host::hand::SocketOption;
@@ -21,9 +22,10 @@ use crate::exit::Failure;
 use crate::terminal::print_text;
 use crate::verbs::watch::sentence;
 
-pub(super) fn show(plan: &Plan, cured: &Cured) -> Result<(), Failure> {
+/// Shows what was seen and done. If it goes on, everything is looked at anew after `rest`.
+pub(super) fn show(plan: &Plan, cured: &Cured, rest: Option<Duration>) -> Result<(), Failure> {
     let text = match plan.as_json {
-        true => document(plan, cured),
+        true => document(plan, cured, rest),
         false => text(plan, cured),
     };
     print_text(&text)?;
@@ -299,7 +301,7 @@ fn in_figures(figures: &Figures) -> String {
     )
 }
 
-fn document(plan: &Plan, cured: &Cured) -> String {
+fn document(plan: &Plan, cured: &Cured, rest: Option<Duration>) -> String {
     json(&Document {
         schema: "tinygram.cure/1",
         parameters: Parameters {
@@ -327,6 +329,7 @@ fn document(plan: &Plan, cured: &Cured) -> String {
                 .sum(),
             stalls_that_no_setting_ends: cured.look.others.values().sum(),
             floods: cured.look.floods,
+            looks_anew_after_s: rest.map(|length| length.as_secs_f64()),
             remedies: cured
                 .remedies
                 .iter()
@@ -424,6 +427,8 @@ struct Results {
     cost_ns: i64,
     stalls_that_no_setting_ends: u64,
     floods: u64,
+    /// With `--watch`: at least `watch_s`.
+    looks_anew_after_s: Option<f64>,
     remedies: Vec<RemedyRow>,
 }
 
