@@ -265,58 +265,26 @@ const STACKS: u32 = 512;
 
 #[cfg(test)]
 mod tests {
-    use tinygram_stalls::{Cost, Tier};
-    use tinygram_watch::event::{Connection, Reason, Writer};
-
     use super::*;
+    use crate::verbs::watch::made;
 
     /// A stall of a write by this call: its function, and its line of client.py.
     fn stall(call: Option<(&str, Option<u32>)>) -> Finding {
-        let pid = std::process::id();
-        Finding {
-            kind: Kind::WriteWriteRead,
-            tier: Tier::Certain,
-            part: Part::Sent,
-            connection: Connection {
-                cookie: 1,
-                netns: 1,
-                local: ([127, 0, 0, 1], 50_000).into(),
-                remote: ([127, 0, 0, 1], 80).into(),
-                mss: 1448,
-                srtt_ns: 0,
-                min_rtt_ns: None,
-                accepted: None,
-            },
-            side: Side::Client,
-            process: Writer {
-                pid,
-                thread: pid,
-                uid: 0,
-                cgroup: 0,
-                comm: "client".into(),
-            },
-            start_ns: 0,
-            cost: Cost::time(40_000_000),
-            facts: Facts::Held {
-                held: 200,
-                behind: 100,
-                writes: Some(1),
-                reason: Reason::Nagle,
-                release: Release::Ack,
-                path_ns: None,
-                slept: true,
-                timer: Timer::Expired,
-            },
-            call: call.map(|(function, line)| {
-                Arc::new(CallSite {
-                    function: function.into(),
-                    file: Some("client.py".into()),
-                    line,
-                    stack: Vec::new(),
-                    unresolved: None,
-                })
-            }),
+        let (mut finding, _) = made::stall(std::process::id());
+        finding.side = Side::Client;
+        if let Facts::Held { slept, timer, .. } = &mut finding.facts {
+            (*slept, *timer) = (true, Timer::Expired);
         }
+        finding.call = call.map(|(function, line)| {
+            Arc::new(CallSite {
+                function: function.into(),
+                file: Some("client.py".into()),
+                line,
+                stack: Vec::new(),
+                unresolved: None,
+            })
+        });
+        finding
     }
 
     /// It is said with the stalls whose line is known, and is not accepted with them: it may be another line's.

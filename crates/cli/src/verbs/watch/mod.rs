@@ -7,6 +7,8 @@ mod args;
 mod done;
 mod http;
 mod json;
+#[cfg(test)]
+pub(crate) mod made;
 mod metrics;
 mod otlp;
 mod plan;

@@ -107,7 +107,7 @@ const MOST_HABITS: usize = 4096;
 
 #[cfg(test)]
 mod tests {
-    use super::super::screen::tests::stall;
+    use super::super::made::stall;
     use super::*;
 
     #[test]

@@ -186,46 +186,17 @@ fn cells(key: &Key, row: &Row) -> [String; 11] {
 
 #[cfg(test)]
 mod tests {
-    use tinygram_host::process::Process;
-    use tinygram_stalls::{Cost, Kind, Tier};
-    use tinygram_watch::event::{Connection, Writer};
+    use tinygram_stalls::{Cost, Kind};
     use tinygram_watch::finding::{Facts, Finding};
 
+    use super::super::made::stall;
     use super::*;
 
     /// Returns the table of a flood before whose first look `unseen` segments were sent.
     fn table_of(unseen: u64) -> String {
-        let process = Process {
-            pid: 7,
-            name: "sensor".into(),
-            script: None,
-            user: "root".into(),
-            container: None,
-            cgroup: None,
-        };
+        let (stall, process) = stall(7);
         let finding = Finding {
             kind: Kind::TinygramFlood,
-            tier: Tier::Certain,
-            part: Part::Sent,
-            connection: Connection {
-                cookie: 1,
-                netns: 1,
-                local: ([127, 0, 0, 1], 50_000).into(),
-                remote: ([127, 0, 0, 1], 80).into(),
-                mss: 1448,
-                srtt_ns: 0,
-                min_rtt_ns: None,
-                accepted: None,
-            },
-            side: Side::Client,
-            process: Writer {
-                pid: 7,
-                thread: 7,
-                uid: 0,
-                cgroup: 0,
-                comm: "sensor".into(),
-            },
-            start_ns: 0,
             cost: Cost::segments(900),
             facts: Facts::Flood {
                 segments: 1000,
@@ -235,7 +206,7 @@ mod tests {
                 lasted_ns: 1_000_000_000,
                 unseen,
             },
-            call: None,
+            ..stall
         };
         let mut summary = Summary::default();
         summary.add(&finding, &process);

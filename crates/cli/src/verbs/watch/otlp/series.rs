@@ -318,7 +318,7 @@ const MOST_SERVICES: usize = 1_000;
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::screen::tests::stall;
+    use super::super::super::made::stall;
     use super::*;
 
     #[test]
