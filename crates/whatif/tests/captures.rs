@@ -91,7 +91,7 @@ fn after_handshake(service: &Service, frames: &[(Side, Carried)]) -> Vec<(Side, 
         let frame = Carried {
             segment,
             at,
-            ..first.clone()
+            ..*first
         };
         (side, frame)
     };
@@ -103,13 +103,7 @@ fn after_handshake(service: &Service, frames: &[(Side, Carried)]) -> Vec<(Side, 
     ];
     all.extend(frames.iter().map(|(side, frame)| {
         let at = frame.at + Duration::from_nanos(2 * rtt);
-        (
-            *side,
-            Carried {
-                at,
-                ..frame.clone()
-            },
-        )
+        (*side, Carried { at, ..*frame })
     }));
     all
 }
