@@ -1,0 +1,171 @@
+//! What the tools say of this host, and change on it.
+
+use super::*;
+
+/// Two writes and an answer, again and again, until it is told to stop.
+struct Service {
+    port: u16,
+    stop: Arc<AtomicBool>,
+    ends: [TcpStream; 2],
+}
+
+impl Service {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let server = listener.accept().unwrap().0;
+        let stop = Arc::new(AtomicBool::new(false));
+        let ends = [client.try_clone().unwrap(), server.try_clone().unwrap()];
+        thread::spawn(move || answers(server));
+        let asked_to = stop.clone();
+        thread::spawn(move || asks(client, &asked_to));
+        Self { port, stop, ends }
+    }
+
+    fn nodelay(&self) -> [bool; 2] {
+        [0, 1].map(|end: usize| self.ends[end].nodelay().unwrap())
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn answers(mut server: TcpStream) {
+    let mut request = [0; 300];
+    while server.read_exact(&mut request).is_ok() && server.write_all(&[0; 100]).is_ok() {}
+}
+
+#[inline(never)]
+fn asks(mut client: TcpStream, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        client.write_all(&[0; 100]).unwrap();
+        client.write_all(&[0; 200]).unwrap();
+        client.read_exact(&mut [0; 100]).unwrap();
+    }
+}
+
+#[test]
+fn a_service_that_stalls_is_found_with_its_line_and_could_be_cured() {
+    if !hosting::may_set() {
+        return;
+    }
+    let service = Service::start();
+    let port = service.port.to_string();
+    let mut client = Client::start(&[]);
+    let told = client.call("is_it_nagle", &json!({"target": port, "seconds": 3}));
+    assert_eq!(told["answer"], "yes", "{told}");
+    assert_eq!(told["delayed_ack"], true, "{told}");
+    // An unoptimised program writes by functions of its library, whose caller is named, too.
+    let code = &told["code"][0];
+    assert!(code["line"].as_u64().is_some(), "{told}");
+    assert!(code.to_string().contains("mcp/host.rs"), "{told}");
+    let told = client.call("watch", &json!({"target": port, "seconds": 2}));
+    assert_eq!(told["rows"][0]["kind"], "write-write-read", "{told}");
+    let told = client.call("cure_dry_run", &json!({"target": port, "seconds": 3}));
+    assert_eq!(told["remedies"][0]["setting"], "nodelay=on", "{told}");
+    let told = client.call(
+        "whatif",
+        &json!({"target": port, "changes": ["nodelay=on"], "seconds": 3}),
+    );
+    assert_eq!(told["changes"][0]["change"], "nodelay=on", "{told}");
+    // Where nobody is, nothing can be told.
+    let told = client.call(
+        "is_it_nagle",
+        &json!({"target": "nobody-has-this-name", "seconds": 1}),
+    );
+    assert_eq!(told["answer"], "cannot_tell", "{told}");
+}
+
+#[test]
+fn only_what_is_allowed_is_changed_and_it_is_put_back() {
+    if !hosting::may_set() {
+        return;
+    }
+    let service = Service::start();
+    let port = service.port.to_string();
+    let journal = tempfile::tempdir().unwrap();
+    let journal = journal.path().join("state");
+    let words = [
+        "--allow-changes",
+        &port,
+        "--allow-for",
+        "1m",
+        "--journal",
+        journal.to_str().unwrap(),
+    ];
+    let mut client = Client::start(&words);
+    for (target, setting, seconds) in [
+        ("1", "nodelay=on", 5.0),
+        (&port, "nodelay=off", 5.0),
+        (&port, "cork=off", 5.0),
+        (&port, "nodelay=on", 61.0),
+        (&port, "nodelay=on", 0.1),
+        ("--all", "nodelay=on", 5.0),
+    ] {
+        let refused = client.refused(
+            "set",
+            &json!({"target": target, "setting": setting, "seconds": seconds}),
+        );
+        let sentence = refused["error"].as_str().unwrap();
+        let allowed = format!("this server may set nodelay=on on {port}, for 0.5 to 60 s");
+        assert!(sentence.ends_with(&allowed), "{sentence}");
+    }
+    assert_eq!(service.nodelay(), [false, false]);
+    let asked = json!({"target": port, "setting": "nodelay=on", "seconds": 60});
+    // By undo.
+    let told = client.call("set", &asked);
+    assert_eq!(service.nodelay(), [true, true], "{told}");
+    let number = told["changes"][0].as_u64().unwrap();
+    let listed = client.call("changes", &json!({}));
+    assert_eq!(listed["changes"][0]["numbers"][0], number, "{listed}");
+    assert_eq!(listed["others"], 0, "{listed}");
+    let told = client.call("undo", &json!({"change": number}));
+    assert_eq!(told["put_back"], 2, "{told}");
+    assert_eq!(service.nodelay(), [false, false]);
+    let refused = client.refused("undo", &json!({"change": number}));
+    assert!(
+        refused["error"]
+            .as_str()
+            .unwrap()
+            .contains("none is in force"),
+        "{refused}"
+    );
+    // By its time.
+    client.call(
+        "set",
+        &json!({"target": port, "setting": "nodelay=on", "seconds": 1}),
+    );
+    wait(|| service.nodelay() == [false, false]);
+    // By the end of the client.
+    client.call("set", &asked);
+    assert_eq!(service.nodelay(), [true, true]);
+    assert_eq!(client.close(), Some(0));
+    assert_eq!(service.nodelay(), [false, false]);
+    // By the violent end of the server.
+    let mut client = Client::start(&words);
+    client.call("set", &asked);
+    assert_eq!(service.nodelay(), [true, true]);
+    client.process.kill().unwrap();
+    wait(|| service.nodelay() == [false, false]);
+    // By the journal, if whoever has the change is killed, too.
+    let mut client = Client::start(&words);
+    let told = client.call("set", &asked);
+    let number = told["changes"][0].to_string();
+    for child in children(client.process.id()) {
+        let pid = rustix_pid(child);
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    }
+    client.process.kill().unwrap();
+    assert_eq!(service.nodelay(), [true, true]);
+    let undone = hosting::tinygram(&journal, &["set", "--undo", &number]);
+    assert!(undone.status.success(), "{}", hosting::said(&undone));
+    assert_eq!(service.nodelay(), [false, false]);
+}
+
+fn rustix_pid(pid: u32) -> rustix::process::Pid {
+    rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap()
+}
