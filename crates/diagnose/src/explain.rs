@@ -104,7 +104,8 @@ fn held(sight: &Sight, yes: &str) -> String {
 fn when(hold: &Hold) -> Option<String> {
     hold.release?;
     let there = hold.sender_distance_ns.map_or(String::new(), |ns| {
-        format!("; the sender is {} away, there and back", ms(ns))
+        let at_most = if hold.path_measured { "" } else { "at most " };
+        format!("; the sender is {at_most}{} away, there and back", ms(ns))
     });
     Some(format!(
         "The ACK came {} after the data, and the segment {} after the ACK{there}.",

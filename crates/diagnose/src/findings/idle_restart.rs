@@ -8,6 +8,11 @@ use tinygram_stalls::ms;
 /// Returns the reasons, one sentence each.
 pub(super) fn evidence(f: &Finding) -> Vec<String> {
     let Some(h) = f.hold() else { return Vec::new() };
+    let tells = if h.path_measured {
+        ""
+    } else {
+        " as far as ACKs tell"
+    };
     vec![
         format!(
             "After an idle period the {} sent {} segments (last: frame {}) and stopped with more to send.",
@@ -17,7 +22,7 @@ pub(super) fn evidence(f: &Finding) -> Vec<String> {
         ),
         "Before the idle period it had sent at least twice as many at once.".to_owned(),
         format!(
-            "It went on a round trip later, {} (frame {}).",
+            "It went on a round trip later{tells}, {} (frame {}).",
             ms(h.held.time_ns - h.trigger.time_ns),
             h.held.frame
         ),

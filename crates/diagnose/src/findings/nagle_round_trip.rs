@@ -6,9 +6,15 @@ use super::said::pieces_evidence;
 
 /// Returns the reasons, one sentence each.
 pub(super) fn evidence(f: &Finding) -> Vec<String> {
+    let Some(h) = f.hold() else { return Vec::new() };
+    let tells = if h.path_measured {
+        ""
+    } else {
+        " as far as its ACKs tell,"
+    };
     let mut said = pieces_evidence(f);
     said.push(format!(
-        "The wait was one round trip of the path, and the {} answered after the held bytes.",
+        "The wait was one round trip of the path,{tells} and the {} answered after the held bytes.",
         f.sender.other()
     ));
     said

@@ -54,10 +54,14 @@ pub(super) fn release_evidence(finding: &Finding, first: String) -> Vec<String> 
     if let Some(release) = hold.release {
         said.push(match hold.resent {
             None if finding.kind == Kind::NagleRoundTrip => format!(
-                "The {receiver}'s ACK (frame {}) came {} after frame {}, as fast as the path allows.",
+                "The {receiver}'s ACK (frame {}) came {} after frame {}, {}.",
                 release.frame,
                 ms(hold.ack_wait_ns),
-                hold.trigger.frame
+                hold.trigger.frame,
+                match hold.path_measured {
+                    true => "as fast as the path allows",
+                    false => "about as fast as its fastest ACK",
+                }
             ),
             None => format!(
                 "The {receiver}'s ACK (frame {}) came {} after it: a delayed ACK.",
@@ -75,11 +79,14 @@ pub(super) fn release_evidence(finding: &Finding, first: String) -> Vec<String> 
         });
         let there = match hold.sender_distance_ns {
             Some(ns) if ns > NOTICED_DISTANCE_NS => {
-                format!(
-                    ", which is the round trip from the capture point to the {} ({})",
-                    finding.sender,
-                    ms(ns)
-                )
+                let way = format!(
+                    "the round trip from the capture point to the {}",
+                    finding.sender
+                );
+                match hold.path_measured {
+                    true => format!(", which is {way} ({})", ms(ns)),
+                    false => format!(", and {way} is at most {}", ms(ns)),
+                }
             }
             _ => String::new(),
         };

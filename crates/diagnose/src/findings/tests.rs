@@ -54,6 +54,7 @@ pub(crate) fn hold() -> Hold {
         may_be_full: false,
         urgent: false,
         tickets: false,
+        path_measured: true,
         trigger_head: Head::default(),
         behind: None,
         sent_again: false,
@@ -233,6 +234,25 @@ fn a_prompt_ack_is_not_called_delayed() {
     let prompt = said(Kind::NagleRoundTrip);
     assert!(prompt.contains("as fast as the path allows") && !prompt.contains("a delayed ACK"));
     assert!(said(Kind::WriteWriteRead).contains("a delayed ACK"));
+}
+
+/// What ACKs alone tell of the path is said to be a bound.
+#[test]
+fn a_round_trip_that_no_handshake_measured_is_said_to_be_at_most_so_long() {
+    let said = |path_measured| {
+        let hold = Hold {
+            sender_distance_ns: Some(20 * MS),
+            path_measured,
+            ..hold()
+        };
+        finding(Kind::NagleRoundTrip, None, hold)
+            .evidence()
+            .join(" ")
+    };
+    let (measured, bounded) = (said(true), said(false));
+    assert!(measured.contains("which is the round trip") && measured.contains("(20.0 ms)"));
+    assert!(bounded.contains("is at most 20.0 ms") && !bounded.contains("as the path allows"));
+    assert!(bounded.contains("as far as its ACKs tell") && !measured.contains("as far as"));
 }
 
 /// A full segment is not said to be less than one: the short one before it is.

@@ -406,11 +406,12 @@ impl Connection {
             return false;
         }
         half.restarted = false;
-        let Some(hold) = restart::pause(half, segment, mark, mss, rtt_ns) else {
+        let Some(mut hold) = restart::pause(half, segment, mark, mss, rtt_ns) else {
             // Later rules ask whether this was the first flight.
             half.restarted = half.idle();
             return false;
         };
+        hold.path_measured = self.is_rtt_measured();
         witness.saw(self, from, Seen::Restarted(hold));
         true
     }

@@ -23,6 +23,7 @@ impl Connection {
         let distance_ns = self.halves[1 - from].receiver_distance_ns();
         hold.pieces = self.pieces(from, around, segment.payload);
         hold.tickets = self.are_tickets(from, &hold, around);
+        hold.path_measured = self.is_rtt_measured();
         hold.same_stamp = self.left_with_the_last(segment, from, mark);
         hold.may_be_full = !self.offered_mss()
             && segment.payload >= LEAST_FULL_BYTES.max(self.halves[from].max_len)

@@ -82,6 +82,8 @@ pub struct Hold {
     pub(crate) urgent: bool,
     /// Whether trigger and held segment are records that a TLS server sends unasked behind the handshake.
     pub(crate) tickets: bool,
+    /// Whether a handshake measured the round trip. Otherwise ACKs alone tell of it, and it is no longer than they say.
+    pub(crate) path_measured: bool,
     /// The first bytes of the trigger, if they are known.
     pub(crate) trigger_head: Head,
     /// The short segment whose acknowledgment was waited for, if full ones left behind it.
@@ -284,6 +286,7 @@ impl Moment<'_> {
             may_be_full: false,
             urgent: false,
             tickets: false,
+            path_measured: false,
             trigger_head: sender.head,
             behind: short_before_full(sender, self.mss),
             sent_again: sender.sent_again,
@@ -348,6 +351,7 @@ fn behind_a_short_one(
         may_be_full: false,
         urgent: false,
         tickets: false,
+        path_measured: false,
         trigger_head: Head::default(),
         behind: Some(Behind::of(sender)),
         sent_again: false,

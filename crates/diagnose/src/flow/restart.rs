@@ -65,6 +65,7 @@ pub(crate) fn pause(
             may_be_full: false,
             urgent: false,
             tickets: false,
+            path_measured: false,
             trigger_head: half.head,
             behind: None,
             sent_again: false,

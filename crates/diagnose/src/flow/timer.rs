@@ -76,6 +76,7 @@ pub(crate) fn pause(
         may_be_full: false,
         urgent: false,
         tickets: false,
+        path_measured: false,
         trigger_head: sender.head,
         behind: None,
         sent_again: false,
