@@ -76,11 +76,17 @@ impl Analyzer {
     }
 
     /// Analyzes the next frame.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a part of the loop over all frames")]
+    #[inline(always)]
     pub fn frame(&mut self, frame: &Frame<'_>) {
         self.take(frame.time_ns, frame.link, &decode::look(frame));
     }
 
+    #[expect(
+        clippy::inline_always,
+        reason = "a part of the loop over all frames: what was decoded is not copied"
+    )]
+    #[inline(always)]
     fn take(&mut self, time_ns: i64, link: LinkType, look: &Look) {
         let (Some(mark), Ok((segment, around))) = (self.front.note(time_ns, look), look) else {
             return;

@@ -131,7 +131,11 @@ pub fn segment(frame: &Frame<'_>) -> Option<Segment> {
 ///
 /// # Errors
 /// Returns the reason why there is no segment.
-#[inline]
+#[expect(
+    clippy::inline_always,
+    reason = "its result is large: it need not be copied where it is made at its place"
+)]
+#[inline(always)]
 pub fn look(frame: &Frame<'_>) -> Result<(Segment, Around), Unread> {
     let bytes = Bytes {
         data: frame.data,
@@ -245,7 +249,8 @@ fn ip(bytes: Bytes<'_>, depth: u8) -> Look {
     }
 }
 
-#[inline]
+#[expect(clippy::inline_always, reason = "a part of `look`")]
+#[inline(always)]
 fn ipv4(bytes: Bytes<'_>, depth: u8) -> Look {
     let packet: &[u8; 20] = bytes.data.first_chunk().ok_or(Unread::Cut)?;
     let header = usize::from(packet[0] & 0x0f) * 4;
@@ -338,7 +343,8 @@ fn ipv6(bytes: Bytes<'_>, depth: u8) -> Look {
     Err(Unread::NoTcp)
 }
 
-#[inline]
+#[expect(clippy::inline_always, reason = "a part of `look`")]
+#[inline(always)]
 fn tcp(bytes: Bytes<'_>, mut around: Around, endpoint: impl Fn(bool, u16) -> Endpoint) -> Look {
     let captured = bytes.data;
     // Needs the header up to the window field, which a snap length of 54 bytes leaves of Ethernet
@@ -354,27 +360,41 @@ fn tcp(bytes: Bytes<'_>, mut around: Around, endpoint: impl Fn(bool, u16) -> End
         .get(20..length.min(captured.len()))
         .unwrap_or_default();
     around.head = Head::of(captured.get(length..).unwrap_or_default(), payload);
-    let decoded = |options| {
-        let segment = Segment {
-            source: endpoint(true, be16_of(header, 0)),
-            destination: endpoint(false, be16_of(header, 2)),
-            seq: be32(header, 4),
-            ack: be32(header, 8),
-            flags: Flags::from_bits(header[13]),
-            window: be16_of(header, 14),
-            payload,
-            options,
-        };
-        Ok((segment, around))
-    };
     // Not by `read_all`: options that are made apart are written in parts and copied in larger pieces, for which the
     // processor waits.
     match options::usual(options) {
-        Some(timestamps) => decoded(Options {
-            timestamps,
-            ..Options::default()
-        }),
-        None => decoded(options::gather(options)),
+        Some(timestamps) => {
+            let usual = Options {
+                timestamps,
+                ..Options::default()
+            };
+            Ok((segment_of(header, payload, usual, endpoint), around))
+        }
+        None => {
+            let gathered = options::gather(options);
+            Ok((segment_of(header, payload, gathered, endpoint), around))
+        }
+    }
+}
+
+/// Returns what a header says.
+#[expect(clippy::inline_always, reason = "a part of `look`")]
+#[inline(always)]
+fn segment_of(
+    header: &[u8; 16],
+    payload: u32,
+    options: Options,
+    endpoint: impl Fn(bool, u16) -> Endpoint,
+) -> Segment {
+    Segment {
+        source: endpoint(true, be16_of(header, 0)),
+        destination: endpoint(false, be16_of(header, 2)),
+        seq: be32(header, 4),
+        ack: be32(header, 8),
+        flags: Flags::from_bits(header[13]),
+        window: be16_of(header, 14),
+        payload,
+        options,
     }
 }
 

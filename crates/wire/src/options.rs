@@ -91,7 +91,8 @@ pub fn read_all(octets: &[u8]) -> Options {
 
 /// Returns the timestamps, or that there are none, if there is no other option but NOPs before them: so it is
 /// in nearly every segment of a modern stack. Returns `None` if there may be other options.
-#[inline]
+#[expect(clippy::inline_always, reason = "a few comparisons, for each segment")]
+#[inline(always)]
 pub(crate) fn usual(octets: &[u8]) -> Option<Option<Timestamps>> {
     match octets {
         [] => Some(None),
