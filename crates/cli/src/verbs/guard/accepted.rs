@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
-use super::{Args, Stall};
+use super::Args;
+use super::looked::Stall;
 use crate::amount::counted;
 
 /// A line of a program: `client.py:40`, or with folders before it.

@@ -16,7 +16,7 @@ use tinygram_watch::seen::Seen;
 use tinygram_watch::site::CallSite;
 use tinygram_watch::who::Processes;
 
-use super::{Looked, Stall};
+use super::looked::{Looked, Stall};
 use crate::exit::{Failure, plain};
 use crate::supervise;
 use crate::verbs::watch::sentence;

@@ -5,23 +5,23 @@
 //! program's next action on the connection was to read what the peer sent after it.
 
 mod accepted;
+mod done;
 mod kernel;
+mod looked;
 mod preload;
 mod reports;
 mod repository;
+mod show;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 
 use clap::ValueEnum;
 use tinygram_report::Destination;
-use tinygram_stalls::{Advice, Case};
-use tinygram_watch::kernel::Source;
 use tinygram_watch::kernel::recording::Recording;
-use tinygram_watch::seen::Seen;
 
 use self::accepted::{Accepted, Line};
+use self::looked::{Looked, in_words};
 use crate::amount;
 use crate::exit::{Done, Failure};
 use crate::supervise;
@@ -90,43 +90,6 @@ enum Asked {
     Preload,
 }
 
-/// A stall of the command's connections, or several alike.
-struct Stall {
-    /// A sentence about it.
-    said: String,
-    /// The number of stalls it stands for.
-    times: u64,
-    /// How long they lasted together, in nanoseconds.
-    cost_ns: i64,
-    /// The case on which advice depends.
-    case: Case,
-    /// The line of the write, if known; from the preloaded library all lines where the process writes: it may be any.
-    places: Vec<(String, u32)>,
-    /// Whether some were written by an unknown call.
-    elsewhere: bool,
-}
-
-/// What was seen while the command ran.
-struct Looked {
-    status: ExitStatus,
-    stalls: Vec<Stall>,
-    /// Holds that the writing thread did not wait for.
-    apart: u64,
-    /// Holds that a prompt acknowledgment or a late reader ended, and no timer of delayed
-    /// acknowledgments.
-    prompt: u64,
-    /// Short writes that a slower acknowledgment would have held; not known by some sources.
-    slower: Option<u64>,
-    /// How much was seen.
-    seen: Seen,
-    /// Connections whose segments are not in `seen`, because they could not be read.
-    segments_unknown: u64,
-    /// The source, in words.
-    way: String,
-    /// The reason why something may have been missed.
-    blind: Option<String>,
-}
-
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     if let Some(path) = &args.replay {
         return replay(args, path);
@@ -137,10 +100,10 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         destination.map_err(|error| writing(path, error))
     });
     let report = report.transpose()?;
-    let looked = look(args)?;
+    let looked = done::look(args)?;
     let accepted = Accepted::of(args, &looked.stalls);
     let cannot_tell = cannot_tell(args, &looked);
-    say(&looked, &accepted);
+    show::say(&looked, &accepted);
     let reported = match (report, &args.junit) {
         (Some(destination), Some(path)) => {
             let text = reports::junit(&args.command, &looked, &accepted, cannot_tell.as_deref());
@@ -188,32 +151,6 @@ fn cannot_tell(args: &Args, looked: &Looked) -> Option<String> {
     })
 }
 
-/// Runs the command under the requested source, or under the best one available.
-fn look(args: &Args) -> Result<Looked, Failure> {
-    if args.source == Some(Asked::Preload) {
-        if args.record.is_some() {
-            return Err(Failure::Input(
-                "--record with --source preload: only what the kernel says can be recorded; accepted: --source kernel"
-                    .to_owned(),
-            ));
-        }
-        return preload::look(&args.command, None);
-    }
-    match Source::open(&kernel::options()) {
-        Ok(mut source) => {
-            if let Some(path) = &args.record {
-                let file = File::create(path).and_then(|file| source.record(Box::new(file)));
-                file.map_err(|error| writing(path, error))?;
-            }
-            kernel::look(&args.command, source)
-        }
-        Err(lacking) if args.source.is_none() && args.record.is_none() => {
-            preload::look(&args.command, Some(&lacking))
-        }
-        Err(lacking) => Err(Failure::Blind(format!("could not look: {lacking}"))),
-    }
-}
-
 /// Judges a recorded run again.
 fn replay(args: &Args, path: &Path) -> Result<Done, Failure> {
     let recording = File::open(path).and_then(Recording::read);
@@ -247,18 +184,6 @@ fn replay(args: &Args, path: &Path) -> Result<Done, Failure> {
     })
 }
 
-/// Returns the sentence about a stall, with the number of times that it happened.
-fn in_words(stall: &Stall) -> String {
-    match stall.times {
-        1 => stall.said.clone(),
-        times => format!(
-            "{} ({times} times, {:.0} ms in all)",
-            stall.said,
-            stall.cost_ns as f64 / 1e6
-        ),
-    }
-}
-
 fn writing(path: &Path, error: std::io::Error) -> Failure {
     Failure::Io {
         doing: format!("writing {}", path.display()),
@@ -266,79 +191,6 @@ fn writing(path: &Path, error: std::io::Error) -> Failure {
     }
 }
 
-fn say(looked: &Looked, accepted: &Accepted) {
-    let said = |stall: &Stall| match accepted.is(stall) {
-        true => format!("tinygram guard: accepted: {}", in_words(stall)),
-        false => format!("tinygram guard: {}", in_words(stall)),
-    };
-    for stall in looked.stalls.iter().take(MOST_SAID) {
-        remark(&said(stall));
-    }
-    if looked.stalls.len() > MOST_SAID {
-        remark(&format!(
-            "tinygram guard: and {} more",
-            looked.stalls.len() - MOST_SAID
-        ));
-    }
-    advise(&looked.stalls);
-    // A sentence of its own, then how much it means.
-    remark(&format!("tinygram guard: {accepted}."));
-    if looked.seen.connections == 0 {
-        remark(NOTHING_SEEN);
-    }
-    let mut line = format!(
-        "tinygram guard: {}{}, {}",
-        amount::in_words(looked.seen),
-        match looked.segments_unknown {
-            0 => String::new(),
-            1 => " (those of 1 connection unknown)".to_owned(),
-            unknown => format!(" (those of {unknown} connections unknown)"),
-        },
-        looked.way
-    );
-    if looked.apart > 0 {
-        line += &format!(
-            "; {} holds that the writing thread did not wait for",
-            looked.apart
-        );
-    }
-    if looked.prompt > 0 {
-        line += &format!(
-            "; {} holds that no timer of delayed acknowledgments ended",
-            looked.prompt
-        );
-    }
-    if let Some(slower) = looked.slower.filter(|slower| *slower > 0) {
-        line += &format!("; {slower} short writes that a slower acknowledgment would have held");
-    }
-    remark(&line);
-}
-
-/// Says what helps against each kind of stall, at each end that has it.
-fn advise(stalls: &[Stall]) {
-    let mut cases: Vec<Case> = Vec::new();
-    for case in stalls.iter().map(|stall| stall.case) {
-        let same = |known: &Case| (known.kind, known.sender) == (case.kind, case.sender);
-        if !cases.iter().any(same) {
-            cases.push(case);
-        }
-    }
-    for case in &cases {
-        let which = match cases.len() {
-            1 => String::new(),
-            _ => format!(" where the {} holds ({})", case.sender, case.kind),
-        };
-        for step in &Advice::for_own_code(case).steps {
-            let (side, text) = (step.side, &step.text);
-            remark(&format!(
-                "tinygram guard: what helps{which}: {side}: {text}"
-            ));
-        }
-    }
-}
-
-const NOTHING_SEEN: &str = "tinygram guard: NOTHING WAS TESTED: the command opened no TCP connection that was seen (--min-connections 1 makes this a failure).";
-const MOST_SAID: usize = 20;
 const EXAMPLES: &str = "\
 Examples:
   tinygram guard -- pytest

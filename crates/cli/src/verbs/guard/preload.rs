@@ -9,7 +9,7 @@ use tinygram_stalls::{Case, Kind, Roles};
 use tinygram_watch::kernel::Lacking;
 use tinygram_watch::site::CallSite;
 
-use super::{Looked, Stall};
+use super::looked::{Looked, Stall};
 use crate::exit::{Failure, plain};
 use crate::supervise;
 use crate::verbs::run::{Awaited, Counted, Tracing, library, reach};

@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use super::accepted::Accepted;
-use super::{Looked, repository};
+use super::looked::{Looked, in_words};
+use super::repository;
 
 /// What became of a test case.
 enum Outcome {
@@ -24,7 +25,7 @@ pub(super) fn junit(
     cannot_tell: Option<&str>,
 ) -> String {
     let of_stalls = looked.stalls.iter().enumerate().map(|(index, stall)| {
-        let said = super::in_words(stall);
+        let said = in_words(stall);
         let outcome = match accepted.is(stall) {
             true => Outcome::Skipped(format!("accepted: {said}")),
             false => Outcome::Failed(said),
@@ -85,7 +86,7 @@ pub(super) fn github(looked: &Looked, accepted: &Accepted) -> String {
     let here = std::env::current_dir();
     for stall in &looked.stalls {
         // https://docs.github.com/actions/reference/workflow-commands: %, CR and LF are escaped.
-        let said = super::in_words(stall)
+        let said = in_words(stall)
             .replace('%', "%25")
             .replace('\r', "%0D")
             .replace('\n', "%0A");
