@@ -90,6 +90,14 @@ pub struct Announced {
     parts: Vec<Part>,
 }
 
+/// A change that was made: the journal is yet to be told which sockets it did not change.
+#[derive(Debug)]
+pub struct Made {
+    applied: Applied,
+    /// By the change's number.
+    unchanged: Vec<(u64, Vec<u64>)>,
+}
+
 #[derive(Debug)]
 struct Part {
     id: u64,
@@ -110,7 +118,8 @@ pub fn set(
     setting: &Setting,
     why: Why<'_>,
 ) -> Result<Applied, ApplyError> {
-    announce(journal, found, setting, why)?.carry_out(hand, journal)
+    let announced = announce(journal, found, setting, why)?;
+    announced.make(hand)?.write_down(journal)
 }
 
 /// Writes to the journal which sockets are given the value next, and what they have.
@@ -180,28 +189,27 @@ impl Announced {
         Ok(())
     }
 
-    /// Makes the change.
+    /// Makes the change, while the journal is this process's.
     ///
     /// # Errors
     ///
     /// Returns what stopped it. What the journal has can be undone then.
-    pub fn carry_out(
-        mut self,
-        hand: &mut Hand,
-        journal: &mut Journal,
-    ) -> Result<Applied, ApplyError> {
+    pub fn make(mut self, hand: &mut Hand) -> io::Result<Made> {
+        let mut unchanged = Vec::new();
         for part in std::mem::take(&mut self.parts) {
             let set = || hand.set(part.option, &part.changes);
             let outcomes = part.namespace.within(set)??;
-            let unchanged = outcomes
+            let cookies = outcomes
                 .iter()
                 .zip(&part.changes)
                 .filter(|(outcome, change)| !self.applied.took_in(outcome, change.to))
                 .map(|(outcome, _)| outcome.cookie);
-            let unchanged = unchanged.collect();
-            journal.unchanged(part.id, unchanged)?;
+            unchanged.push((part.id, cookies.collect()));
         }
-        Ok(self.applied)
+        Ok(Made {
+            applied: self.applied,
+            unchanged,
+        })
     }
 
     /// Says in the journal that it is not made.
@@ -214,6 +222,20 @@ impl Announced {
             journal.undone(id)?;
         }
         Ok(())
+    }
+}
+
+impl Made {
+    /// Writes to the journal which sockets were announced and not changed.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses. What the journal has can be undone then.
+    pub fn write_down(self, journal: &mut Journal) -> Result<Applied, ApplyError> {
+        for (id, cookies) in self.unchanged {
+            journal.unchanged(id, cookies)?;
+        }
+        Ok(self.applied)
     }
 }
 

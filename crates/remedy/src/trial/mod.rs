@@ -94,7 +94,6 @@ pub struct Tried {
 /// # Errors
 ///
 /// Returns what the system refuses. What was set until then is put back, or is in the journal.
-#[expect(clippy::disallowed_methods, reason = "how long it takes is real time")]
 pub fn run(bench: &mut Bench<'_>, remedy: &Remedy, course: Course) -> Result<Tried, ApplyError> {
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(course.seed);
     let mut trial = Trial::of(bench, remedy, course.seed, course.split);
@@ -136,9 +135,7 @@ pub fn run(bench: &mut Bench<'_>, remedy: &Remedy, course: Course) -> Result<Tri
             let (figures, verdict) = proof::decide(&pairs, course.demand, course.seed);
             tried.figures = Some(figures);
             if verdict == Some(Verdict::Kept) {
-                let decided = Instant::now();
-                trial.carry_out(ready)?;
-                tried.took = decided.elapsed();
+                tried.took = trial.carry_out(ready)?;
                 tried.kept = trial.give()?;
             } else {
                 trial.drop_ready(ready)?;
@@ -316,14 +313,20 @@ impl<'a, 'b> Trial<'a, 'b> {
         Ok(Some((announced, journal.pause()?)))
     }
 
-    fn carry_out(&mut self, ready: Ready) -> Result<(), ApplyError> {
+    /// Carries it out, and returns how long it took until the sockets had the remedy: to write down which of them were not
+    /// changed comes after that.
+    #[expect(clippy::disallowed_methods, reason = "how long it takes is real time")]
+    fn carry_out(&mut self, ready: Ready) -> Result<Duration, ApplyError> {
+        let decided = Instant::now();
         let Some((announced, journal)) = ready else {
-            let is_temporary = self.bench.is_temporary;
-            return self.turn_on(Have::All, is_temporary);
+            self.turn_on(Have::All, self.bench.is_temporary)?;
+            return Ok(decided.elapsed());
         };
-        let applied = announced.carry_out(self.bench.hand, &mut journal.resume()?)?;
-        self.in_force.extend(applied.ids);
-        Ok(())
+        let mut journal = journal.resume()?;
+        let made = announced.make(self.bench.hand)?;
+        let took = decided.elapsed();
+        self.in_force.extend(made.write_down(&mut journal)?.ids);
+        Ok(took)
     }
 
     fn drop_ready(&mut self, ready: Ready) -> Result<(), ApplyError> {
