@@ -249,11 +249,12 @@ impl<'a, 'b> Trial<'a, 'b> {
         length: Duration,
         spans: &mut Vec<Span>,
     ) -> Result<(), ApplyError> {
-        let before = self.begin(have)?;
+        let (before, walked) = self.begin(have)?;
         let used = span::used(&self.members.processes);
         let begun = Instant::now();
         spans.push(Span::begin(have));
-        let mut next_sweep = begun + SWEEP;
+        // The one that has begun it counts, too.
+        let mut next_sweep = begun + SWEEP.max(SWEEPS.rest(walked));
         while begun.elapsed() < length && self.refused.is_none() && !(self.bench.is_stopped)() {
             self.collect(BREATH, spans);
             let now = Instant::now();
@@ -276,10 +277,16 @@ impl<'a, 'b> Trial<'a, 'b> {
         Ok(())
     }
 
-    /// Gives the remedy to the sockets that have it in this period, and returns how many data segments each has sent by then.
-    fn begin(&mut self, have: Have) -> Result<BTreeMap<u64, u32>, ApplyError> {
-        self.turn_on(have, true)?;
-        Ok(self.members.sent(self.bench.hand)?)
+    /// Gives the remedy to the sockets that have it in this period. Returns how many data segments each has sent by then, and
+    /// how long a walk takes.
+    #[expect(clippy::disallowed_methods, reason = "walks take real time")]
+    fn begin(&mut self, have: Have) -> Result<(BTreeMap<u64, u32>, Duration), ApplyError> {
+        let begun = Instant::now();
+        let sockets = self.active()?;
+        let walked = begun.elapsed();
+        self.turn_on_at(sockets, have, true)?;
+        // Not what the walk found: to ask whose new sockets are may have taken long since.
+        Ok((self.members.sent(self.bench.hand)?, walked))
     }
 
     /// Gives the remedy to the sockets that are to have it and do not have it from this period; learns of those that were
