@@ -39,3 +39,34 @@ pub(crate) fn listen(at: SocketAddr, options: Options) -> io::Result<TcpListener
 }
 
 const BACKLOG: i32 = 128;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::net::Ipv4Addr;
+
+    use socket2::SockRef;
+
+    use super::*;
+
+    /// BBR makes a socket paced when a connection begins with it, and a later change to CUBIC leaves it paced.
+    #[test]
+    fn a_connection_begins_with_cubic_at_both_ends() {
+        let available =
+            fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap();
+        if !available.split_whitespace().any(|name| name == "cubic") {
+            eprintln!("skipped: this kernel does not let a program choose CUBIC");
+            return;
+        }
+        let options = Options::default();
+        let listener = listen((Ipv4Addr::LOCALHOST, 0).into(), options).unwrap();
+        let at = listener.local_addr().unwrap();
+        let client = new(at, options).unwrap();
+        client.connect(&at.into()).unwrap();
+        let (server, _) = listener.accept().unwrap();
+        for end in [SockRef::from(&client), SockRef::from(&server)] {
+            let name = end.tcp_congestion().unwrap();
+            assert!(name.starts_with(b"cubic"), "{name:?}");
+        }
+    }
+}
