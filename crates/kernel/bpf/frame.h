@@ -52,6 +52,9 @@ struct state {
 	u32 told_to;
 	u32 pieces;
 	u32 turn; /* rcv_nxt at the last round with something to send */
+#ifdef PACES
+	u32 pacing_before; /* sk_pacing_status as the socket came */
+#endif
 	struct memory memory;
 };
 
@@ -331,6 +334,9 @@ int init(u64 *ctx)
 	state->seen_nxt = tp->snd_nxt;
 	state->told_to = tp->write_seq;
 	state->write_end = tp->write_seq;
+#ifdef PACES
+	state->pacing_before = LAYER(tp)->sk_pacing_status;
+#endif
 	return 0;
 }
 
@@ -346,6 +352,10 @@ int release(u64 *ctx)
 	if (!state)
 		return 0;
 	catch_up(state, (struct tcp_sock *)sk);
+#ifdef PACES
+	/* The kernel computes the rate anew at the next acknowledgment, but leaves the status as it is. */
+	LAYER(sk)->sk_pacing_status = state->pacing_before;
+#endif
 	bpf_sk_storage_delete(&states, sk);
 	return 0;
 }

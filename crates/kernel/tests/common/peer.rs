@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::mem;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 /// A network of one host, on a device whose other end is this process. It ends with the thread.
 pub(crate) struct Network {
@@ -71,6 +72,11 @@ impl Network {
 
     /// Opens a connection with the congestion control of this name and TCP_NODELAY.
     pub(crate) fn connect(&mut self, congestion: &str) -> Connection<'_> {
+        self.connect_after(congestion, Duration::ZERO)
+    }
+
+    /// Does the same with a peer that takes so long to answer the SYN.
+    pub(crate) fn connect_after(&mut self, congestion: &str, wait: Duration) -> Connection<'_> {
         let socket = tcp().unwrap();
         set(&socket, libc::TCP_CONGESTION, congestion.as_bytes());
         set(&socket, libc::TCP_NODELAY, &1_i32.to_ne_bytes());
@@ -85,6 +91,7 @@ impl Network {
         // What is left of earlier connections is passed over.
         let syn = std::iter::from_fn(|| self.next()).find(|packet| packet[33] & SYN != 0);
         let syn = syn.expect("a SYN");
+        std::thread::sleep(wait);
         let port = u16::from_be_bytes([syn[20], syn[21]]);
         let first = u32::from_be_bytes(syn[24..28].try_into().unwrap()).wrapping_add(1);
         let mss = [2, 4, (MSS >> 8) as u8, MSS as u8];
@@ -147,6 +154,11 @@ impl Connection<'_> {
     pub(crate) fn flush(&mut self) -> Vec<Segment> {
         set(&self.socket, libc::TCP_NODELAY, &1_i32.to_ne_bytes());
         self.seen()
+    }
+
+    /// Changes the congestion control.
+    pub(crate) fn choose(&self, congestion: &str) {
+        set(&self.socket, libc::TCP_CONGESTION, congestion.as_bytes());
     }
 
     /// Offers another window, and returns what left.
