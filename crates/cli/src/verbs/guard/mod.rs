@@ -5,6 +5,7 @@
 //! program's next action on the connection was to read what the peer sent after it.
 
 mod accepted;
+mod args;
 mod done;
 mod kernel;
 mod looked;
@@ -14,81 +15,19 @@ mod repository;
 mod show;
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::ValueEnum;
 use tinygram_report::Destination;
 use tinygram_watch::kernel::recording::Recording;
 
-use self::accepted::{Accepted, Line};
+use self::accepted::Accepted;
+pub(crate) use self::args::Args;
+use self::args::Asked;
 use self::looked::{Looked, in_words};
 use crate::amount;
 use crate::exit::{Done, Failure};
 use crate::supervise;
 use crate::terminal::remark;
-
-/// Run a test suite or a benchmark, and fail if a connection of it stalls
-///
-/// A connection stalls if TCP holds a short segment while the process that wrote it waits for its peer.
-/// Stalls are detected when the process waits and its peer's timer of delayed acknowledgments expires, not by a
-/// time limit. The exit
-/// code is the command's if that is not 0, else 1 if there were stalls that are not accepted, else 0; 3 if they
-/// could not be looked for, or fewer connections were seen than --min-connections wants. The kernel is asked
-/// where it can be (root, or CAP_BPF and CAP_PERFMON, and Linux 6.3); else a library is preloaded, which takes no
-/// privileges.
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
-    /// Accept up to this many stalls
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    max_holds: u64,
-
-    /// Accept the stalls of the writes that this line makes, however many; may be repeated
-    #[arg(long, value_name = "FILE:LINE", value_parser = Line::read)]
-    accept: Vec<Line>,
-
-    /// End with exit code 3 if fewer connections than this were seen (each end on this host counts)
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    min_connections: u64,
-
-    /// What to ask [default: the kernel where it can be, else the preloaded library]
-    #[arg(long, value_enum)]
-    source: Option<Asked>,
-
-    /// Write the result as a JUnit report
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-
-    /// Print an annotation for GitHub for each stall [default: where GITHUB_ACTIONS is true]
-    #[arg(long)]
-    github: bool,
-
-    /// Write what the kernel says to a file, for --replay (for developers)
-    #[arg(long, value_name = "FILE", hide = true)]
-    record: Option<PathBuf>,
-
-    /// Judge a recorded run again, and run nothing (for developers)
-    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["command", "record", "junit", "source", "min_connections"])]
-    replay: Option<PathBuf>,
-
-    /// The command and its arguments
-    #[arg(
-        required_unless_present = "replay",
-        trailing_var_arg = true,
-        value_name = "COMMAND"
-    )]
-    command: Vec<String>,
-}
-
-/// Who is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Asked {
-    /// BPF programs: all kinds of holds, the line that writes, programs of any language
-    Kernel,
-    /// A preloaded library that asks each socket after its writes: Nagle's holds alone, programs that call
-    /// the C library
-    Preload,
-}
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     if let Some(path) = &args.replay {
@@ -190,10 +129,3 @@ fn writing(path: &Path, error: std::io::Error) -> Failure {
         error,
     }
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  tinygram guard -- pytest
-  tinygram guard --junit guard.xml -- cargo test
-  tinygram guard --max-holds 3 --min-connections 1 -- ./bench.sh
-  tinygram guard --accept client.py:40 -- pytest";
