@@ -9,6 +9,7 @@
 //! | 130 | interrupted by Ctrl-C; no file was left half-written |
 
 use std::io::Write as _;
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -90,6 +91,14 @@ pub(crate) fn code(outcome: Result<Done, Failure>) -> u8 {
 }
 
 impl Failure {
+    /// Returns that a file could not be written.
+    pub(crate) fn writing(path: &Path, error: std::io::Error) -> Self {
+        Self::Io {
+            doing: format!("writing {}", path.display()),
+            error,
+        }
+    }
+
     /// Prints the line, because other work goes on.
     pub(crate) fn say(&self) {
         complain(&format!("tinygram: {}", self.line()));

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::path::Path;
 
-use super::Args;
 use super::looked::Stall;
 use crate::amount::counted;
 
@@ -33,24 +32,30 @@ impl Line {
     }
 }
 
+/// What is to be accepted.
+#[derive(Clone)]
+pub(super) struct Accept {
+    /// The lines whose stalls are accepted, however many.
+    pub(super) lines: Vec<Line>,
+    /// How many other stalls are accepted.
+    pub(super) max_holds: u64,
+}
+
 /// What is accepted of the stalls that were found.
 pub(super) struct Accepted {
-    lines: Vec<Line>,
+    accept: Accept,
     /// How many stalls there are.
     stalls: u64,
     /// How many of them are at no line that is accepted.
     others: u64,
-    /// How many of those are accepted.
-    max_holds: u64,
 }
 
 impl Accepted {
-    pub(super) fn of(args: &Args, stalls: &[Stall]) -> Self {
+    pub(super) fn of(accept: Accept, stalls: &[Stall]) -> Self {
         let mut accepted = Self {
-            lines: args.accept.clone(),
+            accept,
             stalls: stalls.iter().map(|stall| stall.times).sum(),
             others: 0,
-            max_holds: args.max_holds,
         };
         let others = stalls.iter().filter(|stall| !accepted.by_line(stall));
         accepted.others = others.map(|stall| stall.times).sum();
@@ -59,7 +64,7 @@ impl Accepted {
 
     /// Returns whether all lines that may have written what was held are accepted.
     fn by_line(&self, stall: &Stall) -> bool {
-        let is_accepted = |place| self.lines.iter().any(|line| line.is(place));
+        let is_accepted = |place| self.accept.lines.iter().any(|line| line.is(place));
         !stall.elsewhere && !stall.places.is_empty() && stall.places.iter().all(is_accepted)
     }
 
@@ -70,7 +75,7 @@ impl Accepted {
 
     /// Returns how many stalls are not accepted.
     pub(super) fn refused(&self) -> u64 {
-        match self.others > self.max_holds {
+        match self.others > self.accept.max_holds {
             true => self.others,
             false => 0,
         }
@@ -83,8 +88,8 @@ impl fmt::Display for Accepted {
         f.write_str(&counted(self.stalls, "connection stall"))?;
         match self.stalls - self.refused() {
             _ if self.stalls == 0 => Ok(()),
-            0 if self.max_holds > 0 => {
-                write!(f, ", none accepted (--max-holds {})", self.max_holds)
+            0 if self.accept.max_holds > 0 => {
+                write!(f, ", none accepted (--max-holds {})", self.accept.max_holds)
             }
             0 => Ok(()),
             all if all == self.stalls => f.write_str(", accepted"),
@@ -114,18 +119,11 @@ mod tests {
     }
 
     fn accepted(lines: &[&str], max_holds: u64, stalls: &[Stall]) -> Accepted {
-        let args = Args {
+        let accept = Accept {
+            lines: lines.iter().map(|line| Line::read(line).unwrap()).collect(),
             max_holds,
-            accept: lines.iter().map(|line| Line::read(line).unwrap()).collect(),
-            min_connections: 0,
-            source: None,
-            junit: None,
-            github: false,
-            record: None,
-            replay: None,
-            command: Vec::new(),
         };
-        Accepted::of(&args, stalls)
+        Accepted::of(accept, stalls)
     }
 
     #[test]

@@ -1,35 +1,48 @@
-//! Runs the command, and looks at its connections.
+//! Runs the command and looks at its connections, or judges a recorded run again.
 
 use std::fs::File;
+use std::path::Path;
 
 use tinygram_watch::kernel::Source;
+use tinygram_watch::kernel::recording::Recording;
 
-use super::looked::Looked;
-use super::{Args, Asked, kernel, preload, writing};
-use crate::exit::Failure;
+use super::looked::{Looked, Replayed};
+use super::plan::{Ask, Guard};
+use super::{kernel, preload};
+use crate::exit::{Failure, plain};
 
-/// Runs the command under the requested source, or under the best one available.
-pub(super) fn look(args: &Args) -> Result<Looked, Failure> {
-    if args.source == Some(Asked::Preload) {
-        if args.record.is_some() {
-            return Err(Failure::Input(
-                "--record with --source preload: only what the kernel says can be recorded; accepted: --source kernel"
-                    .to_owned(),
-            ));
-        }
-        return preload::look(&args.command, None);
-    }
-    match Source::open(&kernel::options()) {
-        Ok(mut source) => {
-            if let Some(path) = &args.record {
+/// Runs the command, and asks whom the plan names.
+pub(super) fn look(guard: &Guard) -> Result<Looked, Failure> {
+    let command = &guard.command;
+    match &guard.ask {
+        Ask::Best => match Source::open(&kernel::options()) {
+            Ok(source) => kernel::look(command, source),
+            Err(lacking) => preload::look(command, Some(&lacking)),
+        },
+        Ask::Kernel { record } => {
+            let mut source = Source::open(&kernel::options())
+                .map_err(|lacking| Failure::Blind(format!("could not look: {lacking}")))?;
+            if let Some(path) = record {
                 let file = File::create(path).and_then(|file| source.record(Box::new(file)));
-                file.map_err(|error| writing(path, error))?;
+                file.map_err(|error| Failure::writing(path, error))?;
             }
-            kernel::look(&args.command, source)
+            kernel::look(command, source)
         }
-        Err(lacking) if args.source.is_none() && args.record.is_none() => {
-            preload::look(&args.command, Some(&lacking))
-        }
-        Err(lacking) => Err(Failure::Blind(format!("could not look: {lacking}"))),
+        Ask::Preload => preload::look(command, None),
     }
+}
+
+/// Reads a recorded run, and judges it again.
+pub(super) fn replay(path: &Path) -> Result<Replayed, Failure> {
+    let recording = File::open(path).and_then(Recording::read);
+    let recording = recording.map_err(|error| {
+        Failure::Input(match error.kind() {
+            std::io::ErrorKind::InvalidData => format!(
+                "{} is no recording of this version, or is damaged; accepted: what guard --record writes",
+                path.display()
+            ),
+            _ => format!("{}: {}", path.display(), plain(&error)),
+        })
+    })?;
+    Ok(kernel::replay(recording))
 }

@@ -16,7 +16,7 @@ use tinygram_watch::seen::Seen;
 use tinygram_watch::site::CallSite;
 use tinygram_watch::who::Processes;
 
-use super::looked::{Looked, Stall};
+use super::looked::{Looked, Replayed, Stall};
 use crate::exit::{Failure, plain};
 use crate::supervise;
 use crate::verbs::watch::sentence;
@@ -100,9 +100,8 @@ pub(super) fn look(command: &[String], mut source: Source) -> Result<Looked, Fai
     })
 }
 
-/// Judges a recorded run again, and returns its stalls: how many, each with its sentence, and how many
-/// holds were reported apart.
-pub(super) fn replay(recording: Recording) -> (Vec<Stall>, u64, u64) {
+/// Judges a recorded run again.
+pub(super) fn replay(recording: Recording) -> Replayed {
     let mut judge = judge(recording.sees_timers);
     let mut tally = Weighed::default();
     // The processes have ended.
@@ -115,8 +114,12 @@ pub(super) fn replay(recording: Recording) -> (Vec<Stall>, u64, u64) {
     for finding in found {
         tally.take(finding, &mut processes);
     }
-    let stalls = tally.stalls.into_iter().map(|(_, stall)| stall);
-    (stalls.collect(), tally.apart, tally.prompt)
+    Replayed {
+        stalls: tally.stalls.into_iter().map(|(_, stall)| stall).collect(),
+        apart: tally.apart,
+        prompt: tally.prompt,
+        is_cut: recording.is_cut,
+    }
 }
 
 fn judge(sees_timers: bool) -> Judge {

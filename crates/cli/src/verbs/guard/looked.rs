@@ -42,6 +42,17 @@ pub(super) struct Looked {
     pub(super) blind: Option<String>,
 }
 
+/// What a recorded run shows when it is judged again.
+pub(super) struct Replayed {
+    pub(super) stalls: Vec<Stall>,
+    /// As [`Looked::apart`].
+    pub(super) apart: u64,
+    /// As [`Looked::prompt`].
+    pub(super) prompt: u64,
+    /// Whether the last record was cut off, and dropped.
+    pub(super) is_cut: bool,
+}
+
 /// Returns the sentence about a stall, with the number of times that it happened.
 pub(super) fn in_words(stall: &Stall) -> String {
     match stall.times {

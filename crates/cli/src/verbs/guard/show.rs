@@ -1,13 +1,80 @@
-//! What is said at the end.
+//! What is said at the end, and where it is reported.
 
+use std::path::Path;
+
+use tinygram_report::Destination;
 use tinygram_stalls::{Advice, Case};
 
 use super::accepted::Accepted;
-use super::looked::{Looked, Stall, in_words};
+use super::looked::{Looked, Replayed, Stall, in_words};
+use super::plan::Guard;
+use super::reports;
+use super::verdict::Verdict;
 use crate::amount;
-use crate::terminal::remark;
+use crate::exit::Failure;
+use crate::terminal::{self, remark};
 
-pub(super) fn say(looked: &Looked, accepted: &Accepted) {
+/// Where a guarded command's result goes, besides standard error.
+pub(super) struct Show<'a> {
+    guard: &'a Guard,
+    junit: Option<(&'a Path, Destination)>,
+}
+
+impl<'a> Show<'a> {
+    /// Opens the JUnit report, if it is wanted: before any work, because a name that cannot be written is bad input.
+    pub(super) fn open(guard: &'a Guard) -> Result<Self, Failure> {
+        let opened = guard.junit.as_deref().map(|path| {
+            let opened = Destination::open(path).map_err(|error| Failure::writing(path, error));
+            opened.map(|destination| (path, destination))
+        });
+        Ok(Self {
+            guard,
+            junit: opened.transpose()?,
+        })
+    }
+
+    /// Says and reports what was found. It fails if the JUnit report cannot be written.
+    pub(super) fn show(self, looked: &Looked, verdict: &Verdict) -> Result<(), Failure> {
+        let Verdict {
+            accepted,
+            cannot_tell,
+        } = verdict;
+        say(looked, accepted);
+        let written = self.junit.map_or(Ok(()), |(path, destination)| {
+            let command = &self.guard.command;
+            let text = reports::junit(command, looked, accepted, cannot_tell.as_deref());
+            let written = destination.write(text.as_bytes());
+            written.map_err(|error| Failure::writing(path, error))
+        });
+        if self.guard.github {
+            // Whether anybody reads the annotations decides nothing: the exit code is the verdict.
+            let _ = terminal::print(reports::github(looked, accepted).as_bytes());
+        }
+        written
+    }
+}
+
+/// Shows what a recorded run showed when it was judged again.
+pub(super) fn replayed(file: &Path, replayed: &Replayed) -> Result<(), Failure> {
+    if replayed.is_cut {
+        remark(&format!(
+            "tinygram guard: {}: its last record is cut off and was dropped",
+            file.display()
+        ));
+    }
+    for stall in &replayed.stalls {
+        remark(&format!("tinygram guard: {}", in_words(stall)));
+    }
+    let count: u64 = replayed.stalls.iter().map(|stall| stall.times).sum();
+    let text = format!(
+        "{count} stalls, {} without a timer, {} not waited for\n",
+        replayed.prompt, replayed.apart
+    );
+    terminal::print(text.as_bytes())?;
+    Ok(())
+}
+
+fn say(looked: &Looked, accepted: &Accepted) {
     let said = |stall: &Stall| match accepted.is(stall) {
         true => format!("tinygram guard: accepted: {}", in_words(stall)),
         false => format!("tinygram guard: {}", in_words(stall)),
