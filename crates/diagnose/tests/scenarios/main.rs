@@ -1,5 +1,6 @@
 //! Conversations written out, and what is found in them; `player.rs` describes the notation.
 
+mod acks_alone;
 mod audit;
 mod conversations;
 mod evidence;

@@ -1,0 +1,67 @@
+//! Without a handshake ACKs alone tell the round trip, and they bound it: recorded conversations whose SYNs are cut off.
+
+use std::path::Path;
+
+use tinygram_diagnose::{Analyzer, Parameters, Report};
+use tinygram_engine::Flags;
+use tinygram_wire::capture::Reader;
+use tinygram_wire::decode;
+
+/// Whether the frames with SYN are read.
+#[derive(Clone, Copy, PartialEq)]
+enum Syns {
+    Kept,
+    Cut,
+}
+
+/// Reads a capture of the corpus; the frames keep their numbers.
+fn report(name: &str, syns: Syns, explain: Option<u64>) -> Report {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../corpus/{name}.pcap"));
+    let file = std::fs::File::open(path).expect("the corpus is kept");
+    let mut reader = Reader::new(file).expect("it is a capture");
+    let mut analyzer = Analyzer::new(Parameters {
+        explain,
+        ..Parameters::default()
+    });
+    while let Some(frame) = reader.next_frame().expect("it is whole") {
+        let is_syn = decode::segment(&frame).is_some_and(|it| it.flags.any(Flags::SYN));
+        if syns == Syns::Kept || !is_syn {
+            analyzer.frame(&frame);
+        }
+    }
+    analyzer.finish()
+}
+
+/// Returns how many findings have a reason with these words.
+fn with(words: &str, report: &Report) -> usize {
+    let findings = report.findings.iter();
+    let with = findings.filter(|it| it.evidence().iter().any(|reason| reason.contains(words)));
+    with.count()
+}
+
+/// Each reason says "at most" of the way to the sender, and each states it as measured behind a handshake.
+#[test]
+fn a_reason_says_at_most_of_the_way_to_the_sender() {
+    let (measured, bounded) = (
+        "which is the round trip from the capture point to the client (",
+        "the round trip from the capture point to the client is at most ",
+    );
+    let whole = report("wwr-rtt20-far", Syns::Kept, None);
+    assert!(!whole.findings.is_empty());
+    assert_eq!(with(measured, &whole), whole.findings.len());
+    assert_eq!(with(bounded, &whole), 0);
+    let cut = report("wwr-rtt20-far", Syns::Cut, None);
+    assert!(!cut.findings.is_empty());
+    assert_eq!(with(bounded, &cut), cut.findings.len());
+    assert_eq!(with(measured, &cut), 0);
+}
+
+/// A prompt ACK is as fast as the path allows, or only as the fastest ACK.
+#[test]
+fn a_prompt_ack_is_compared_with_the_fastest_one() {
+    let (path, fastest) = ("as fast as the path allows", "as fast as its fastest ACK");
+    let whole = report("vpn-late-acks", Syns::Kept, None);
+    let cut = report("vpn-late-acks", Syns::Cut, None);
+    assert!(with(path, &whole) > 0 && with(fastest, &whole) == 0);
+    assert!(with(fastest, &cut) > 0 && with(path, &cut) == 0);
+}
