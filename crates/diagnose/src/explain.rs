@@ -44,11 +44,11 @@ pub(crate) fn lines(about: &About, report: &Report) -> Vec<String> {
         (Some(finding), _) => told.extend(verdict(finding)),
         (None, Some(check)) => told.push(match check.effect {
             Effect::Unsaid => format!("So nothing is said of it: {}.", check.failed),
-            _ => format!(
-                "So it is no stall but {}: {}.",
-                check.lookalike().name(),
-                check.lookalike().reason()
-            ),
+            _ => {
+                let (kind, measured) = (check.lookalike(), is_path_measured(&sight));
+                let reason = kind.reason_if(measured);
+                format!("So it is no stall but {}: {reason}.", kind.name())
+            }
         }),
         (None, None) if matches!(&*sight, Sight::Held(_)) => told.push(
             "So nothing is said of it: its kind was not asked for, or more was found than is kept."
@@ -97,6 +97,14 @@ fn held(sight: &Sight, yes: &str) -> String {
                 hold.held_len, hold.trigger_len, hold.trigger.frame
             )
         }
+    }
+}
+
+/// Returns whether a handshake has measured the path on which a segment was held.
+fn is_path_measured(sight: &Sight) -> bool {
+    match sight {
+        Sight::Held(hold) | Sight::Restarted(hold) => hold.path_measured,
+        _ => false,
     }
 }
 

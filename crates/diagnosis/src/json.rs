@@ -340,7 +340,7 @@ fn connection<'a>(capture: &'a Capture, r: &ConnectionReport) -> Connection<'a> 
                     .filter(|event| event.kind == kind)
                     .map(|event| event.frame)
                     .collect(),
-                reason: kind.reason(),
+                reason: kind.reason_if(r.rtt_measured),
             })
             .collect(),
     }

@@ -121,7 +121,7 @@ fn ruled_out(capture: &Capture, rows: &mut Rows) {
                         ("time_ms", Value::ms(tally.time_ns)),
                         ("first_frame", tally.first_frame.into()),
                         ("frames", frames.into()),
-                        ("reason", kind.reason().into()),
+                        ("reason", kind.reason_if(connection.rtt_measured).into()),
                     ]),
             );
         }

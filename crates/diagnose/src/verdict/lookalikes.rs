@@ -102,6 +102,17 @@ impl Lookalike {
     pub fn reason(self) -> &'static str {
         self.text().1
     }
+
+    /// Returns the reason on a connection whose round trip a handshake has measured, or of which ACKs alone tell.
+    #[must_use]
+    pub fn reason_if(self, rtt_measured: bool) -> &'static str {
+        match self {
+            Self::RoundTrip if !rtt_measured => {
+                "the ACK came about as fast as the fastest: one round trip and no delayed-ACK timer, as far as ACKs tell"
+            }
+            _ => self.reason(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tinygram_diagnose::{Analyzer, Parameters, Report};
+use tinygram_diagnose::{Analyzer, Lookalike, Parameters, Report};
 use tinygram_engine::Flags;
 use tinygram_wire::capture::Reader;
 use tinygram_wire::decode;
@@ -64,4 +64,21 @@ fn a_prompt_ack_is_compared_with_the_fastest_one() {
     let cut = report("vpn-late-acks", Syns::Cut, None);
     assert!(with(path, &whole) > 0 && with(fastest, &whole) == 0);
     assert!(with(fastest, &cut) > 0 && with(path, &cut) == 0);
+}
+
+/// The lookalike's reason in a row and in the story of a frame.
+#[test]
+fn a_plain_round_trip_is_one_as_far_as_acks_tell() {
+    let path = "as fast as the path allows";
+    for (syns, is_paths) in [(Syns::Kept, true), (Syns::Cut, false)] {
+        let found = report("round-trip-only", syns, None);
+        let row = found.connections.first().expect("a connection");
+        assert_eq!(row.rtt_measured, is_paths);
+        let reason = Lookalike::RoundTrip.reason_if(row.rtt_measured);
+        assert_eq!(reason.contains(path), is_paths);
+        let frame = row.ruled_out.of(Lookalike::RoundTrip).first_frame;
+        let story = report("round-trip-only", syns, Some(frame)).explanation;
+        let said = format!("So it is no stall but round-trip: {reason}.");
+        assert!(story.contains(&said), "{story:?}");
+    }
 }

@@ -1,5 +1,7 @@
 //! The page's tables of all connections.
 
+use std::collections::BTreeSet;
+
 use tinygram_diagnose::{ConnectionReport, Lookalike};
 use tinygram_report::{Entry, Section, Table, Tone};
 
@@ -124,16 +126,16 @@ fn first_frames(it: &ConnectionReport, kind: Lookalike) -> String {
     }
 }
 
-/// Returns for each kind of lookalike, once, why it was ruled out.
+/// Returns for each kind of lookalike why it was ruled out, each reason once.
 fn why_not(reports: &[&ConnectionReport]) -> Option<Section> {
-    let mut kinds: Vec<_> = (reports.iter())
-        .flat_map(|it| it.ruled_out.iter().map(|(kind, _)| kind))
-        .collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    let facts = kinds.into_iter();
-    let facts: Vec<_> = facts
-        .map(|kind| (kind.name().to_owned(), kind.reason().to_owned()))
+    let reasons = |it: &&ConnectionReport| {
+        let rtt_measured = it.rtt_measured;
+        let kinds: Vec<_> = it.ruled_out.iter().map(|(kind, _)| kind).collect();
+        (kinds.into_iter()).map(move |kind| (kind, kind.reason_if(rtt_measured)))
+    };
+    let reasons: BTreeSet<_> = reports.iter().flat_map(reasons).collect();
+    let facts: Vec<_> = (reasons.into_iter())
+        .map(|(kind, reason)| (kind.name().to_owned(), reason.to_owned()))
         .collect();
     (!facts.is_empty()).then(|| Section::Facts {
         summary: "Why these are no stalls".into(),

@@ -162,10 +162,11 @@ fn row(r: &ConnectionReport) -> [String; 9] {
 
 /// Writes what looked like a stall and is not, over all connections.
 fn ruled_out(out: &mut String, plan: &Plan, rows: &[(&Capture, &ConnectionReport)]) {
-    let mut kinds: BTreeMap<Lookalike, Innocent> = BTreeMap::new();
+    let mut kinds: BTreeMap<(Lookalike, &str), Innocent> = BTreeMap::new();
     for (_, r) in rows {
+        let with_reason = |kind: Lookalike| (kind, kind.reason_if(r.rtt_measured));
         for (kind, tally) in r.ruled_out.iter() {
-            let innocent = kinds.entry(kind).or_default();
+            let innocent = kinds.entry(with_reason(kind)).or_default();
             innocent.count += tally.count;
             innocent.time_ns += tally.time_ns;
             innocent.connections += 1;
@@ -173,7 +174,7 @@ fn ruled_out(out: &mut String, plan: &Plan, rows: &[(&Capture, &ConnectionReport
         }
         for event in r.ruled_out.events() {
             kinds
-                .entry(event.kind)
+                .entry(with_reason(event.kind))
                 .or_default()
                 .frames
                 .push(event.frame);
@@ -184,7 +185,7 @@ fn ruled_out(out: &mut String, plan: &Plan, rows: &[(&Capture, &ConnectionReport
     }
     let limit = if plan.verbose { usize::MAX } else { LISTED };
     let _ = writeln!(out, "\nNot accused:");
-    for (kind, mut innocent) in kinds {
+    for ((kind, reason), mut innocent) in kinds {
         innocent.frames.sort_unstable();
         innocent.frames.dedup();
         let listed: Vec<_> = innocent
@@ -204,12 +205,12 @@ fn ruled_out(out: &mut String, plan: &Plan, rows: &[(&Capture, &ConnectionReport
             if listed.len() == 1 { "frame" } else { "frames" },
             listed.join(", "),
             if more { ", ..." } else { "" },
-            kind.reason()
+            reason
         );
     }
 }
 
-/// The lookalikes of one kind.
+/// The lookalikes of one kind and reason.
 #[derive(Default)]
 struct Innocent {
     count: u32,
