@@ -232,7 +232,7 @@ fn no_modules_name_each_other_in_a_circle() {
 
 /// How many files of a crate still stand in circles, where a parent and its child count as files of their own. In crates
 /// that are not listed none does. The numbers only shrink.
-const FILES_IN_CIRCLES: &[(&str, usize)] = &[("cli", 6), ("naglemark-live", 4), ("preload", 3)];
+const FILES_IN_CIRCLES: &[(&str, usize)] = &[("cli", 4), ("naglemark-live", 4), ("preload", 3)];
 
 #[test]
 fn no_more_files_name_each_other_in_a_circle() {
