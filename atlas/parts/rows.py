@@ -3,6 +3,8 @@ import re
 
 #: In so large a part of the exchanges a program that stalls does so: the first one of a connection is not held.
 STALLS = 0.5
+#: Of an emulated round trip what NODELAY must take off the median, where a hold as long as a round trip is looked for.
+SAVES = 0.5
 #: And one that does not, in no more: a busy machine may be late once.
 DOES_NOT = 0.05
 
@@ -81,18 +83,31 @@ def verdict(trials):
     """What the trials of a conversation say together.
 
     `stalls` where in one of them all three instruments say so, of the entry's side; `does not stall` where none says so of either side in
-    any, with both kinds of peer; `cannot tell` where each exchange has a connection of its own, on which nothing is held yet.
+    any, with both kinds of peer; `waits a round trip` where the others are those whose hold an acknowledgment with data ends; `cannot tell`
+    where each exchange has a connection of its own, on which nothing is held yet.
     """
     whole = [trial for trial in trials if "failed" not in trial]
     if any(map(all_say_stalls, whole)):
         return "stalls"
     if len(whole) < len(trials):
         return "failed"
-    if any(count > DOES_NOT * trial["exchanges"] for trial in trials for count in counts_of_stalls(trial)):
-        return "instruments disagree"
+    if strange := [trial for trial in trials if any(count > DOES_NOT * trial["exchanges"] for count in counts_of_stalls(trial))]:
+        return "waits a round trip" if all(map(waits_a_round_trip, strange)) else "instruments disagree"
     if any(trial["capture"]["connections"] > trial["exchanges"] / 2 for trial in trials):
         return "cannot tell"
     return "does not stall"
+
+
+def is_held(trial):
+    """Whether the kernel held something of the entry's in half of the exchanges or more."""
+    return trial["kernel"]["of_its_side"] >= STALLS * trial["exchanges"]
+
+
+def waits_a_round_trip(trial):
+    """Whether the kernel's word that it held is borne out by NODELAY, which takes half a round trip or more off the median. The peer's
+    acknowledgment came at once, with data: to the clock that is no stall, and in a capture what was held looks like the answer to that data."""
+    without = trial.get("nodelay", {}).get("p50_ms")
+    return is_held(trial) and without is not None and trial["p50_ms"] - without >= SAVES * trial["round_trip_ms"] > 0
 
 
 def counts_of_stalls(trial):
