@@ -1,0 +1,3 @@
+// The documentation's broker.
+const { Aedes } = require('aedes');
+Aedes.createBroker().then(broker => require('net').createServer(broker.handle).listen(Number(process.argv[2])));
