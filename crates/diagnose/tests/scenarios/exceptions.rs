@@ -229,3 +229,25 @@ fn behind_what_was_lost_on_its_way_the_window_is_one_segment() {
     assert_eq!(held(5, "D 1460"), [Kind::OddFullShortFinal]);
     assert!(held(5, "P 1438").contains(&Kind::WriteWriteRead));
 }
+
+/// A broker on a path of 40 ms writes a message and an acknowledgment; Nagle's algorithm holds the second. Where its subscriber
+/// acknowledges with data, what leaves then looks like the answer to that data, and nothing is said of it. A pure ACK tells.
+#[test]
+fn what_leaves_behind_an_ack_with_data_may_be_the_answer_to_it() {
+    let held = |release: &str| {
+        let mut player = Player::new();
+        player.play("0.0 c S\n0.05 s S.\n40.0 c .");
+        for _ in 0..10 {
+            player.later(100).play(&format!(
+                "0.0   c P 57
+                 0.1   s P 57
+                 40.1  c {release}
+                 40.15 s P 4"
+            ));
+        }
+        let report = player.later(100).play("0.0 c P 57").report();
+        (report.findings.len(), accused(&report))
+    };
+    assert_eq!(held("P 4"), (0, vec![]));
+    assert_eq!(held("."), (10, vec![Kind::NagleRoundTrip; 10]));
+}
