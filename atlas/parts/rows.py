@@ -98,6 +98,12 @@ def verdict(trials):
     return "does not stall"
 
 
+def is_late_host(trial):
+    """Whether the clock alone saw waits, where kernel and capture are witnesses that nothing was held: the host was late."""
+    seen = [trial["kernel"]["stalls"], trial["capture"]["stalls"]]
+    return trial["round_trip_ms"] == 0 and trial["stalled"] > DOES_NOT * trial["exchanges"] >= max(seen)
+
+
 def is_held(trial):
     """Whether the kernel held something of the entry's in half of the exchanges or more."""
     return trial["kernel"]["of_its_side"] >= STALLS * trial["exchanges"]

@@ -22,6 +22,8 @@ PATIENCE_S = 90
 CURE_PATIENCE_S = 120
 SETTING_PATIENCE_S = 30
 WATCH_PATIENCE_S = 30
+#: A database that makes its files on a busy host takes half a minute before it listens.
+LISTENING_TRIES = 600
 
 
 class Failed(Exception):
@@ -76,7 +78,7 @@ class Sides:
     def server(self, *words, **more):
         with self.started(0, self.command("server", *words, **more), "server") as process:
             try:
-                wait_for(SERVER, self.port, self.network.within(1))
+                wait_for(SERVER, self.port, self.network.within(1), LISTENING_TRIES)
             except RuntimeError:
                 raise Failed(f"the server does not listen: {self.said('server')}") from None
             time.sleep(0.2)
@@ -337,6 +339,11 @@ def open_sockets(sides):
     return [one for one in told.get("connections", []) if one["local"].startswith(where) and str(sides.port) in one["local"] + one["remote"]]
 
 
+def has_nodelay(connections):
+    """Whether all have it; a host without a connection tells nothing yet."""
+    return bool(connections) and all(one["options"] and one["options"]["nodelay"] for one in connections)
+
+
 @contextlib.contextmanager
 def setting(sides, lines):
     """TCP_NODELAY on the entry's live sockets and those to come; it is put back at the end."""
@@ -345,7 +352,7 @@ def setting(sides, lines):
     try:
         until = time.monotonic() + SETTING_PATIENCE_S
         # It takes as long as the host's load makes it.
-        while not all(one["options"] and one["options"]["nodelay"] for one in open_sockets(sides) if one["state"] == "established"):
+        while not has_nodelay([one for one in open_sockets(sides) if one["state"] == "established"]):
             if time.monotonic() > until:
                 raise Failed(f"NODELAY is not on {SETTING_PATIENCE_S} s after it was set")
             lines.until(time.monotonic() + 0.2)

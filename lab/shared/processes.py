@@ -38,10 +38,10 @@ def family(pid):
     return pids
 
 
-def wait_for(address, port, within=()):
+def wait_for(address, port, within=(), tries=200):
     """Until something listens there; `within` are the words that run a command where it can be reached."""
     check = f"import socket; socket.create_connection(('{address}', {port}), 1)"
-    for _ in range(200):
+    for _ in range(tries):
         if subprocess.run([*within, PYTHON, "-c", check], stderr=subprocess.DEVNULL).returncode == 0:
             return
         time.sleep(0.05)
