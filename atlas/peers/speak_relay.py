@@ -7,7 +7,7 @@ As a client it listens on loopback at PORT + 1, where COMMAND, a client that pri
 waits until COMMAND listens there (the runner puts PORT + 1 for {behind}). What comes from COMMAND goes on at once; with `two` each piece in
 two halves, a write for each. Neither direction holds anything back.
 """
-import os, signal, socket, subprocess, sys, threading, time
+import contextlib, os, signal, socket, subprocess, sys, threading, time
 import loop
 
 LOOPBACK = "127.0.0.1"
@@ -17,6 +17,8 @@ PATIENCE_S = 60
 READY_S = 1
 #: The runner kills what has not ended in five seconds.
 GONE_S = 4
+#: All sockets whose octets are carried.
+CARRIED = []
 
 
 def ask(address, port, _exchanges, kind, *command):
@@ -44,8 +46,11 @@ def answer(port, kind, *command):
 
 
 def end(behind):
-    """Ends with what stands behind, so that the next one finds its port free."""
+    """Ends with what stands behind, so that the next one finds its port free; a database waits until its clients have gone."""
     behind.terminate()
+    for one in CARRIED:
+        with contextlib.suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)
     try:
         behind.wait(GONE_S)
     except subprocess.TimeoutExpired:
@@ -65,6 +70,7 @@ def accept(listener, other, kind, from_accepted):
         near, entry = (end, far) if from_accepted else (far, end)
         for one in [near, entry]:
             one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            CARRIED.append(one)
         threading.Thread(target=carry, args=[near, entry, kind], daemon=True).start()
         threading.Thread(target=carry, args=[entry, near, "one"], daemon=True).start()
 

@@ -6,4 +6,4 @@ if [ ! -d "$2/made" ]; then
   echo 'host all all all trust' >> "$2/made/pg_hba.conf"
 fi
 cp -r "$2/made" "$2/data.$$"
-exec "$bin/postgres" -D "$2/data.$$" -p "$1" -h 0.0.0.0 -k "$2"
+exec "$bin/postgres" -D "$2/data.$$" -p "$1" -h 0.0.0.0 -k "$2/data.$$"
