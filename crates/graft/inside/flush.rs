@@ -21,6 +21,10 @@ pub(crate) fn mark(caller: &Caller<'_>, fd: u64, socket: &Socket) {
     if before & HELD == 0 || before & LEAVING != 0 {
         socket.since_ns.store(now_ns, Relaxed);
     }
+    // Before the mark, so that the watchdog looks as far as it.
+    if fd > caller.shared.highest.load(Relaxed) {
+        caller.shared.highest.fetch_max(fd, SeqCst);
+    }
     // A locked instruction: either a watchdog that falls asleep sees it, or this thread sees it asleep.
     let _ = socket.mark.fetch_update(SeqCst, SeqCst, |mark| {
         Some((mark & !LEAVING | HELD).wrapping_add(ONE_WRITE))

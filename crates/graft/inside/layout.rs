@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// `tinygraf` and the number of this layout, which changes with it.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"tngraft3");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"tngraft4");
 /// Descriptors from this number on are passed through.
 pub const SOCKETS: usize = 1 << 16;
 /// The most threads (Go's Ms, or C's threads) that hold anything; others pass everything through.
@@ -70,6 +70,8 @@ pub struct Shared {
     pub waits: [AtomicU64; TASKS],
     /// The threads that hold something, or did.
     pub threads: [Thread; THREADS],
+    /// The largest descriptor that ever had a mark; none has one beyond it.
+    pub highest: AtomicU64,
     /// One bit for each socket with a mark.
     pub marked: [AtomicU64; SOCKETS / 64],
     /// The sockets, by descriptor.

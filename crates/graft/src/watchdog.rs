@@ -104,7 +104,9 @@ impl<'a> Watchdog<'a> {
         self.shared.looked_ns.store(now_ns, Relaxed);
         let mut pause_ns = None;
         let mut still = HashMap::new();
-        for (word, bits) in self.shared.marked.iter().enumerate() {
+        // Reading the whole table each time would cost more than the rest.
+        let words = self.shared.highest.load(SeqCst) as usize / 64 + 1;
+        for (word, bits) in self.shared.marked.iter().enumerate().take(words) {
             let mut bits = bits.load(SeqCst);
             while bits != 0 {
                 let fd = word * 64 + bits.trailing_zeros() as usize;

@@ -164,6 +164,7 @@ fn scramble(memory: &File, random: &mut Random) {
 /// Marks a descriptor as one that octets have been held on since the beginning of time.
 fn mark(shared: &Shared, fd: RawFd) {
     let fd = fd as usize;
+    shared.highest.fetch_max(fd as u64, SeqCst);
     shared.sockets[fd].since_ns.store(0, SeqCst);
     shared.sockets[fd].mark.store(HELD, SeqCst);
     shared.marked[fd / 64].fetch_or(1 << (fd % 64), SeqCst);

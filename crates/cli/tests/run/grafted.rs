@@ -376,6 +376,7 @@ fn poison(pid: u32, fd: usize) {
         u64::MAX / 2,
     );
     write(socket + std::mem::offset_of!(Socket, mark), HELD);
+    write(std::mem::offset_of!(Shared, highest), fd as u64);
     let word = std::mem::offset_of!(Shared, marked) + fd / 64 * 8;
     write(word, 1 << (fd % 64));
 }
