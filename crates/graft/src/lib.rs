@@ -24,6 +24,7 @@ pub mod plant;
 pub mod program;
 pub mod shape;
 pub mod shared;
+mod slice;
 mod threads;
 mod trace;
 mod tracee;

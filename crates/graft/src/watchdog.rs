@@ -15,6 +15,7 @@ use crate::contention::Contention;
 use crate::layout::{ASLEEP, AWAKE, Cause, HELD, Inert, LEAVING, SOCKETS, Shared, Socket};
 use crate::plant::descriptor_of;
 use crate::shared::{Mapping, now_ns};
+use crate::slice;
 
 /// Watches over one process until it ends.
 #[derive(Debug)]
@@ -55,6 +56,7 @@ impl<'a> Watchdog<'a> {
 
     /// Watches until the process has ended, or the rule was taken out of it.
     pub fn run(mut self) {
+        slice::shorten();
         while !has_ended(self.process) && !is_taken_out(self.shared) {
             match self.patrol() {
                 _ if self.is_refused => {
