@@ -246,7 +246,7 @@ pub(crate) extern "sysv64" fn on_c_call(call: &mut Call, shared: &Shared) -> Nex
             }
         }
         nr::ACCEPT | nr::ACCEPT4 => {
-            sockets::accepts(shared, call.rdi);
+            sockets::accepts(&caller, call.rdi);
             waits::before(&caller);
             Next::Go
         }
@@ -282,7 +282,7 @@ fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
             Next::Go
         }
         nr::LISTEN => {
-            peers::listens(shared, call.rdi);
+            peers::listens(caller, call.rdi);
             Next::Go
         }
         nr::EPOLL_WAIT

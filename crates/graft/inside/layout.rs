@@ -220,8 +220,8 @@ pub struct Thread {
     pub tid: AtomicU32,
     /// The descriptors that it holds octets on, each plus one; 0 is a free place.
     pub held: [AtomicU32; HELD_BY_A_THREAD],
-    /// Where the kernel writes a `struct tcp_info`, for which the stack has no room.
-    pub info: [AtomicU64; 30],
+    /// Where the kernel writes a `struct tcp_info`, or a socket's address: the stack has no room for them.
+    pub scratch: [AtomicU64; 30],
 }
 
 /// A descriptor.

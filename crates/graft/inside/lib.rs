@@ -5,8 +5,8 @@
 //! arrive; [`writes`] decides about what goes out, [`reads`] and [`waits`] when what is held must
 //! leave, [`sockets`] knows what a descriptor is. All state is in [`layout::Shared`].
 //!
-//! Nothing here allocates, locks or panics, and nothing uses more than 400 octets of stack
-//! (512 in a program in C): a goroutine's stack is small, and the caller does not know that we are here.
+//! Nothing here allocates, locks or panics, and nothing uses more than 400 octets of stack: a goroutine's stack is
+//! small, and the caller does not know that we are here.
 
 #![no_std]
 #![no_main]

@@ -5,65 +5,73 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use tinygram_coalesce::Memory;
 
 use crate::kernel::{self, IPPROTO_TCP, nr};
-use crate::layout::{Cause, Filter, HABITS, HELD, LEAVING, Peer, Shared, Socket, class};
+use crate::layout::{Cause, Filter, HABITS, HELD, LEAVING, Peer, Shared, Socket, Thread, class};
 use crate::thread::Caller;
 use crate::writes::{Outcome, add};
 
-/// One end of a connection.
-#[derive(Clone, Copy)]
-struct End {
-    /// The address's upper and lower 64 bits, IPv4 as IPv4-mapped IPv6.
-    address: [u64; 2],
-    port: u32,
-}
-
 /// Enters the connection behind `fd`, and returns whether it is to be touched.
 #[inline(never)]
-pub(crate) fn is_covered(shared: &Shared, fd: u64, socket: &Socket, is_opened: bool) -> bool {
-    let own = own_port(fd);
-    let peer = end(fd, nr::GETPEERNAME);
+pub(crate) fn is_covered(caller: &Caller<'_>, fd: u64, socket: &Socket, is_opened: bool) -> bool {
+    let Caller { shared, thread, .. } = *caller;
+    let own = own_port(thread, fd);
+    let peer = end(thread, fd, nr::GETPEERNAME);
     // A connection that was neither opened here nor accepted on a known port was handed over: the
     // lower port is the service's (a client's is an ephemeral one, 32768 and higher by default).
-    let accepted = !is_opened && (is_listening(shared, own) || own <= peer.port);
-    let port = if accepted { own } else { peer.port };
+    let accepted = !is_opened && (is_listening(shared, own) || own <= peer);
+    let port = if accepted { own } else { peer };
     let service = port << 1 | u32::from(accepted);
     let habit = 1 + service % (HABITS as u32 - 1);
     socket.habit.store(habit, Relaxed);
-    if !passes(shared, &peer, port) {
+    if !passes(shared, thread, port) {
         return false;
     }
     if shared.apart.load(Relaxed) != 0 {
-        enter(shared, socket, peer, service);
+        enter(shared, socket, thread, service);
     }
     true
 }
 
-fn own_port(fd: u64) -> u32 {
-    end(fd, nr::GETSOCKNAME).port
+fn own_port(thread: &Thread, fd: u64) -> u32 {
+    end(thread, fd, nr::GETSOCKNAME)
 }
 
-/// Asks for one end of a connection.
+/// Asks for one end of a connection; returns its port, and leaves its address to [`address`].
 #[inline(never)]
-fn end(fd: u64, number: u64) -> End {
-    // `struct sockaddr_in6`, whose first octets are those of `struct sockaddr_in`.
-    let mut address = [0_u32; 7];
-    let mut length = 28_u32;
-    let (address_at, length_at) = (address.as_mut_ptr() as u64, &raw mut length as u64);
+fn end(thread: &Thread, fd: u64, number: u64) -> u32 {
+    // `struct sockaddr_in6`, whose first octets are those of `struct sockaddr_in`, and before it its length.
+    let [length, one, two, three, four, high, low, ..] = &thread.scratch;
+    for word in [one, two, three, four] {
+        word.store(0, Relaxed);
+    }
+    length.store(28, Relaxed);
+    let (address_at, length_at) = (one.as_ptr() as u64, length.as_ptr() as u64);
     // SAFETY: the kernel writes at most 28 octets, and the length.
     let _ = unsafe { kernel::call(number, [fd, address_at, length_at, 0, 0, 0]) };
-    let [first, v4, a, b, c, d, _] = address.map(u32::swap_bytes);
+    let halves = |word: &AtomicU64| {
+        let word = word.load(Relaxed);
+        [
+            (word as u32).swap_bytes(),
+            ((word >> 32) as u32).swap_bytes(),
+        ]
+    };
+    let ([first, v4], [a, b], [c, d]) = (halves(one), halves(two), halves(three));
     let join = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
     // The family is in the host's order, so it is in the upper half now, swapped.
     let is_v4 = first >> 16 == AF_INET.swap_bytes().into();
-    let low = if is_v4 {
+    let [upper, lower] = if is_v4 {
         [0, join(0xffff, v4)]
     } else {
         [join(a, b), join(c, d)]
     };
-    End {
-        address: low,
-        port: first & 0xffff,
-    }
+    high.store(upper, Relaxed);
+    low.store(lower, Relaxed);
+    first & 0xffff
+}
+
+/// Returns the upper and lower 64 bits of the address that [`end`] found last, IPv4 as IPv4-mapped IPv6.
+fn address(thread: &Thread) -> [u64; 2] {
+    let [_, _, _, _, _, high, low, ..] = &thread.scratch;
+    [high.load(Relaxed), low.load(Relaxed)]
 }
 
 fn is_listening(shared: &Shared, port: u32) -> bool {
@@ -72,17 +80,17 @@ fn is_listening(shared: &Shared, port: u32) -> bool {
 }
 
 /// `listen`: connections from this port are accepted ones.
-pub(crate) fn listens(shared: &Shared, fd: u64) {
-    let port = own_port(fd);
+pub(crate) fn listens(caller: &Caller<'_>, fd: u64) {
+    let port = own_port(caller.thread, fd);
     if port != 0
-        && let Some(word) = shared.listening.get(port as usize / 64)
+        && let Some(word) = caller.shared.listening.get(port as usize / 64)
     {
         word.fetch_or(1 << (port % 64), SeqCst);
     }
 }
 
 #[inline(never)]
-fn passes(shared: &Shared, peer: &End, port: u32) -> bool {
+fn passes(shared: &Shared, thread: &Thread, port: u32) -> bool {
     let [first, ..] = &shared.filters;
     first.kind.load(Relaxed) == 0
         || shared.filters.iter().any(|filter| {
@@ -93,7 +101,7 @@ fn passes(shared: &Shared, peer: &End, port: u32) -> bool {
                     let [high, low] = &filter.bits;
                     let upper = mask(number);
                     let lower = mask(number.saturating_sub(64));
-                    let [peer_high, peer_low] = peer.address;
+                    let [peer_high, peer_low] = address(thread);
                     (high.load(Relaxed) ^ peer_high) & upper == 0
                         && (low.load(Relaxed) ^ peer_low) & lower == 0
                 }
@@ -114,8 +122,8 @@ fn mask(bits: u32) -> u64 {
 /// Counts a connection for its remote address.
 #[cold]
 #[inline(never)]
-fn enter(shared: &Shared, socket: &Socket, end: End, service: u32) {
-    let [high, low] = end.address;
+fn enter(shared: &Shared, socket: &Socket, thread: &Thread, service: u32) {
+    let [high, low] = address(thread);
     for (index, peer) in shared.peers.iter().enumerate() {
         if peer.state.load(SeqCst) == 0 && peer.state.compare_exchange(0, 1, SeqCst, SeqCst).is_ok()
         {
@@ -191,7 +199,7 @@ pub(crate) fn count_flush(shared: &Shared, socket: &Socket, cause: Cause, held_n
 #[inline(always)]
 pub(crate) fn settle(caller: &Caller<'_>, fd: u64, socket: &Socket) {
     if let Some(peer) = of(caller.shared, socket) {
-        read_segments(&caller.thread.info, fd, peer);
+        read_segments(&caller.thread.scratch, fd, peer);
         socket.peer.store(0, Relaxed);
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn incoming(caller: &Caller<'_>, call: &mut Call) -> Next {
         flush_all(caller);
         return Next::Go;
     };
-    let what = sockets::known(shared, call.rdi, socket);
+    let what = sockets::known(caller, call.rdi, socket);
     if what & class::KIND == class::FILE {
         return Next::Go;
     }
@@ -66,7 +66,7 @@ pub(crate) fn blocking(caller: &Caller<'_>, call: &mut Call) -> Next {
         return Next::Go;
     }
     let what = socket(shared, call.rdi).map_or(class::WAITS, |socket| {
-        sockets::known(shared, call.rdi, socket) & class::KIND
+        sockets::known(caller, call.rdi, socket) & class::KIND
     });
     if what == class::FILE {
         return Next::Go;

@@ -18,19 +18,36 @@ pub(crate) fn socket(shared: &Shared, fd: u64) -> Option<&Socket> {
 
 /// Returns what a descriptor is, asking the kernel if need be.
 #[inline(always)]
-pub(crate) fn known(shared: &Shared, fd: u64, socket: &Socket) -> u32 {
+pub(crate) fn known(caller: &Caller<'_>, fd: u64, socket: &Socket) -> u32 {
     let known = socket.class.load(Relaxed);
     if known & class::KIND == class::UNKNOWN {
-        ask(shared, fd, socket)
+        enter(caller, fd, socket)
     } else {
         known
     }
 }
 
+/// Enters what a descriptor is. Each part is a function of its own, because each needs much of the stack.
 #[cold]
 #[inline(never)]
-fn ask(shared: &Shared, fd: u64, socket: &Socket) -> u32 {
-    let before = socket.class.load(Relaxed);
+fn enter(caller: &Caller<'_>, fd: u64, socket: &Socket) -> u32 {
+    let mut answer = ask(fd);
+    if answer & class::KIND == class::TCP {
+        socket.memory.store(0, Relaxed);
+        socket.waits.store(u64::MAX, Relaxed);
+        socket.peer.store(0, Relaxed);
+        answer |= socket.class.load(Relaxed) & class::OPENED;
+        let is_covered = peers::is_covered(caller, fd, socket, answer & class::OPENED != 0);
+        answer = take_over(caller.shared, fd, answer, is_covered);
+    }
+    socket.class.store(answer, Relaxed);
+    answer
+}
+
+/// Asks the kernel what a descriptor is.
+#[cold]
+#[inline(never)]
+fn ask(fd: u64) -> u32 {
     let mut answer = match kernel::option(fd, kernel::SOL_SOCKET, kernel::SO_PROTOCOL) {
         Ok(6) => class::TCP,
         Ok(_) => class::WAITS,
@@ -49,23 +66,17 @@ fn ask(shared: &Shared, fd: u64, socket: &Socket) -> u32 {
     if !kernel::failed(flags) && flags & kernel::O_NONBLOCK != 0 {
         answer |= class::NONBLOCKING;
     }
-    if answer & class::KIND == class::TCP {
-        answer |= take_over(shared, fd, socket, before & class::OPENED);
-    }
-    socket.class.store(answer, Relaxed);
     answer
 }
 
-/// Sets `TCP_NODELAY` on a socket that is to be held, and returns what the program had set.
-fn take_over(shared: &Shared, fd: u64, socket: &Socket, opened: u32) -> u32 {
-    socket.memory.store(0, Relaxed);
-    socket.waits.store(u64::MAX, Relaxed);
-    socket.peer.store(0, Relaxed);
-    let mut found = opened;
+/// Sets `TCP_NODELAY` on a socket that is to be held, and adds what the program had set to what is known.
+#[inline(never)]
+fn take_over(shared: &Shared, fd: u64, known: u32, is_covered: bool) -> u32 {
+    let mut found = known;
     if kernel::option(fd, IPPROTO_TCP, kernel::TCP_CORK) != Ok(0) {
         found |= class::ALONE;
     }
-    if !peers::is_covered(shared, fd, socket, opened != 0) {
+    if !is_covered {
         return found | class::ALONE;
     }
     if kernel::option(fd, IPPROTO_TCP, kernel::TCP_NODELAY) != Ok(0) {
@@ -85,11 +96,11 @@ pub(crate) fn opens(caller: &Caller<'_>, fd: u64) {
 }
 
 /// `accept`: the service is ours. musl's `listen` does not pass here.
-pub(crate) fn accepts(shared: &Shared, fd: u64) {
-    if let Some(socket) = socket(shared, fd)
+pub(crate) fn accepts(caller: &Caller<'_>, fd: u64) {
+    if let Some(socket) = socket(caller.shared, fd)
         && socket.class.load(Relaxed) & class::KIND == class::UNKNOWN
     {
-        peers::listens(shared, fd);
+        peers::listens(caller, fd);
         socket.class.store(class::WAITS, Relaxed);
     }
 }
@@ -134,7 +145,7 @@ pub(crate) fn option(caller: &Caller<'_>, call: &mut Call) -> Next {
     if call.rsi != IPPROTO_TCP {
         return Next::Go;
     }
-    let known = known(caller.shared, call.rdi, socket);
+    let known = known(caller, call.rdi, socket);
     if call.rax == nr::SETSOCKOPT {
         set_option(caller.shared, call, socket, known)
     } else {

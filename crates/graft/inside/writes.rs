@@ -21,7 +21,7 @@ pub(crate) fn outgoing(caller: &Caller<'_>, call: &mut Call) -> Next {
         return Next::Go;
     };
     // Asked for before the stack is needed for the decision.
-    let what = sockets::known(caller.shared, call.rdi, socket);
+    let what = sockets::known(caller, call.rdi, socket);
     if what & (class::KIND | class::ALONE) != class::TCP || call.rdx == 0 {
         return Next::Go;
     }
@@ -32,10 +32,13 @@ pub(crate) fn outgoing(caller: &Caller<'_>, call: &mut Call) -> Next {
     }
     // Apart, because deciding and acting each need much of the stack.
     let outcome = judge(caller, socket, length);
-    if outcome != Outcome::Passes {
-        holds(caller, call, socket, outcome);
-    } else if socket.mark.load(Relaxed) & (HELD | LEAVING) == HELD {
-        takes_along(shared, socket);
+    match outcome {
+        Outcome::Held => holds(caller, call, socket),
+        Outcome::Unwatched => passes_unwatched(shared, socket),
+        Outcome::Passes if socket.mark.load(Relaxed) & (HELD | LEAVING) == HELD => {
+            takes_along(shared, socket);
+        }
+        Outcome::Passes => {}
     }
     if is_counted {
         peers::count_outcome(shared, socket, outcome);
@@ -61,15 +64,8 @@ fn judge(caller: &Caller<'_>, socket: &Socket, length: u64) -> Outcome {
 }
 
 #[inline(never)]
-fn holds(caller: &Caller<'_>, call: &mut Call, socket: &Socket, outcome: Outcome) {
+fn holds(caller: &Caller<'_>, call: &mut Call, socket: &Socket) {
     let shared = caller.shared;
-    if outcome == Outcome::Unwatched {
-        takes_along(shared, socket);
-        if shared.inert.load(Relaxed) != 0 {
-            waits::everything(shared);
-        }
-        return;
-    }
     add(&shared.counts.held, 1);
     if policy(shared) == Policy::FlushOnBlock {
         flush::mark(caller, call.rdi, socket);
@@ -86,6 +82,15 @@ fn holds(caller: &Caller<'_>, call: &mut Call, socket: &Socket, outcome: Outcome
     }
 }
 
+/// Lets a write pass that was to be held; if the watchdog is gone for good, all that is held leaves.
+#[inline(never)]
+fn passes_unwatched(shared: &Shared, socket: &Socket) {
+    takes_along(shared, socket);
+    if shared.inert.load(Relaxed) != 0 {
+        waits::everything(shared);
+    }
+}
+
 /// Makes a write of a program in C that is to be held; `number` and `flags` are what the program asked
 /// for. Its `dup2` may not pass here, so what was a socket may be something else by now.
 #[inline(always)]
@@ -98,27 +103,20 @@ pub(crate) fn made_in_c(caller: &Caller<'_>, call: &mut Call, number: u64, flags
     // Without waiting for room: whoever cancels the thread must find it in the program's own SYSCALL, or in a call that
     // does not begin again.
     call.r10 |= MSG_DONTWAIT;
-    let result = call.make();
-    let is_part = !kernel::failed(result) && result < call.rdx;
-    if result != EAGAIN && result != ENOTSOCK && !is_part {
-        call.rax = result;
+    call.rax = call.make();
+    let is_part = !kernel::failed(call.rax) && call.rax < call.rdx;
+    if call.rax != EAGAIN && call.rax != ENOTSOCK && !is_part {
         return Next::Made;
     }
-    without_holding(caller, call, number, flags, result)
+    without_holding(caller, call, number, flags)
 }
 
 /// Makes, as the program has asked for it, a write that could not be held as a whole: there is no room
-/// (`result` is what was written or EAGAIN), or the descriptor is no socket.
+/// (the result is what was written, or EAGAIN), or the descriptor is no socket.
 #[cold]
 #[inline(never)]
-fn without_holding(
-    caller: &Caller<'_>,
-    call: &mut Call,
-    number: u64,
-    flags: u64,
-    result: u64,
-) -> Next {
-    call.rax = number;
+fn without_holding(caller: &Caller<'_>, call: &mut Call, number: u64, flags: u64) -> Next {
+    let result = core::mem::replace(&mut call.rax, number);
     call.r10 = flags;
     if result == ENOTSOCK {
         sockets::forget(caller, call.rdi);
