@@ -14,25 +14,25 @@ use crate::{flush, peers, reads, sockets, waits, writes};
 /// The registers of a system call that has not been made yet, as the stub saved them.
 #[repr(C)]
 pub(crate) struct Call {
-    /// The number; afterwards the result.
-    pub(crate) rax: u64,
+    /// The number; once it was made, the result.
+    pub(crate) word: u64,
     /// The arguments.
-    pub(crate) rdi: u64,
-    pub(crate) rsi: u64,
-    pub(crate) rdx: u64,
-    pub(crate) r10: u64,
-    pub(crate) r8: u64,
-    pub(crate) r9: u64,
-    /// Go: the goroutine (R14). C: the thread pointer.
+    pub(crate) a1: u64,
+    pub(crate) a2: u64,
+    pub(crate) a3: u64,
+    pub(crate) a4: u64,
+    pub(crate) a5: u64,
+    pub(crate) a6: u64,
+    /// Go: the goroutine. C: the thread pointer.
     task: u64,
 }
 
 impl Call {
     /// Makes the call here and now.
     pub(crate) fn make(&self) -> u64 {
-        let arguments = [self.rdi, self.rsi, self.rdx, self.r10, self.r8, self.r9];
+        let arguments = [self.a1, self.a2, self.a3, self.a4, self.a5, self.a6];
         // SAFETY: the program's own arguments, for the call that it asked for.
-        unsafe { crate::kernel::call_of_go(self.rax, arguments) }
+        unsafe { crate::kernel::call_of_go(self.word, arguments) }
     }
 }
 
@@ -42,7 +42,7 @@ impl Call {
 pub(crate) enum Next {
     /// The program's own SYSCALL makes it, with the registers as they are in [`Call`].
     Go = 0,
-    /// It was made, and its result is in [`Call::rax`].
+    /// It was made, and its result is in [`Call::word`].
     Made = 1,
 }
 
@@ -221,7 +221,7 @@ extern "sysv64" fn on_call(call: &mut Call, shared: &Shared) -> Next {
     let Some(caller) = (unsafe { Caller::of_goroutine(call.task, shared) }) else {
         return Next::Go;
     };
-    match call.rax {
+    match call.word {
         nr::READ | nr::RECVFROM | nr::RECVMSG | nr::READV => reads::incoming(&caller, call),
         nr::WRITE | nr::SENDTO => writes::outgoing(&caller, call),
         _ => other(&caller, call),
@@ -236,22 +236,22 @@ pub(crate) extern "sysv64" fn on_c_call(call: &mut Call, shared: &Shared) -> Nex
     let Some(caller) = Caller::of_thread(call.task, shared) else {
         return Next::Go;
     };
-    match call.rax {
+    match call.word {
         nr::READ | nr::RECVFROM | nr::RECVMSG | nr::READV => reads::blocking(&caller, call),
         nr::WRITE | nr::SENDTO => {
-            let (number, flags) = (call.rax, call.r10);
+            let (number, flags) = (call.word, call.a4);
             match writes::outgoing(&caller, call) {
                 Next::Go => writes::made_in_c(&caller, call, number, flags),
                 made => made,
             }
         }
         nr::ACCEPT | nr::ACCEPT4 => {
-            sockets::accepts(&caller, call.rdi);
+            sockets::accepts(&caller, call.a1);
             waits::before(&caller);
             Next::Go
         }
         nr::FUTEX => {
-            let operation = call.rsi & FUTEX_OPERATION;
+            let operation = call.a2 & FUTEX_OPERATION;
             if operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET {
                 waits::before(&caller);
             }
@@ -269,20 +269,20 @@ const FUTEX_WAIT_BITSET: u64 = 9;
 #[inline(always)]
 fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
     let shared = caller.shared;
-    match call.rax {
+    match call.word {
         nr::WRITEV | nr::SENDMSG | nr::SENDMMSG | nr::SENDFILE | nr::SPLICE => {
             // The destination: the first argument, but splice's third.
-            let is_splice = call.rax == nr::SPLICE;
-            let fd = if is_splice { call.rdx } else { call.rdi };
+            let is_splice = call.word == nr::SPLICE;
+            let fd = if is_splice { call.a3 } else { call.a1 };
             writes::alongside(caller, call, fd)
         }
         nr::CONNECT => {
-            sockets::opens(caller, call.rdi);
+            sockets::opens(caller, call.a1);
             waits::before(caller);
             Next::Go
         }
         nr::LISTEN => {
-            peers::listens(caller, call.rdi);
+            peers::listens(caller, call.a1);
             Next::Go
         }
         nr::EPOLL_WAIT
@@ -300,19 +300,19 @@ fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
             Next::Go
         }
         nr::CLOSE => {
-            sockets::forget(caller, call.rdi);
+            sockets::forget(caller, call.a1);
             Next::Go
         }
         nr::SHUTDOWN => {
-            flush::one(shared, call.rdi, Cause::Descriptor);
+            flush::one(shared, call.a1, Cause::Descriptor);
             Next::Go
         }
         nr::DUP2 | nr::DUP3 => {
-            sockets::forget(caller, call.rsi);
+            sockets::forget(caller, call.a2);
             Next::Go
         }
         nr::FCNTL => {
-            if call.rsi == crate::kernel::F_SETFL {
+            if call.a2 == crate::kernel::F_SETFL {
                 sockets::set_flags(shared, call);
             }
             Next::Go
@@ -332,10 +332,10 @@ fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
         }
         nr::PRCTL => {
             // A process that cannot be dumped may not be looked into, so a watchdog without privileges cannot flush.
-            let is_hidden = call.rdi == crate::kernel::PR_SET_DUMPABLE && call.rsi != 1;
+            let is_hidden = call.a1 == crate::kernel::PR_SET_DUMPABLE && call.a2 != 1;
             if is_hidden {
                 waits::inert(shared, Inert::Hidden);
-            } else if call.rdi == crate::kernel::PR_SET_SECCOMP {
+            } else if call.a1 == crate::kernel::PR_SET_SECCOMP {
                 waits::inert(shared, Inert::Sandbox);
             }
             Next::Go

@@ -16,14 +16,14 @@ use crate::{flush, waits};
 pub(crate) fn incoming(caller: &Caller<'_>, call: &mut Call) -> Next {
     let shared = caller.shared;
     if !flush::holds(caller) {
-        nothing_held(caller, call.rdi);
+        nothing_held(caller, call.a1);
         return Next::Go;
     }
-    let Some(socket) = socket(shared, call.rdi) else {
+    let Some(socket) = socket(shared, call.a1) else {
         flush_all(caller);
         return Next::Go;
     };
-    let what = sockets::known(caller, call.rdi, socket);
+    let what = sockets::known(caller, call.a1, socket);
     if what & class::KIND == class::FILE {
         return Next::Go;
     }
@@ -32,7 +32,7 @@ pub(crate) fn incoming(caller: &Caller<'_>, call: &mut Call) -> Next {
         return Next::Go;
     }
     let result = call.make();
-    call.rax = result;
+    call.word = result;
     let found = if result == EAGAIN {
         Found::Nothing
     } else {
@@ -62,33 +62,33 @@ fn nothing_held(caller: &Caller<'_>, fd: u64) {
 pub(crate) fn blocking(caller: &Caller<'_>, call: &mut Call) -> Next {
     let shared = caller.shared;
     if !flush::holds(caller) {
-        nothing_held(caller, call.rdi);
+        nothing_held(caller, call.a1);
         return Next::Go;
     }
-    let what = socket(shared, call.rdi).map_or(class::WAITS, |socket| {
-        sockets::known(caller, call.rdi, socket) & class::KIND
+    let what = socket(shared, call.a1).map_or(class::WAITS, |socket| {
+        sockets::known(caller, call.a1, socket) & class::KIND
     });
     if what == class::FILE {
         return Next::Go;
     }
-    let flags = match call.rax {
+    let flags = match call.word {
         nr::READ => 0,
-        nr::RECVFROM => call.r10,
+        nr::RECVFROM => call.a4,
         _ => MSG_PEEK,
     };
     if what != class::TCP || flags & !(MSG_DONTWAIT | MSG_NOSIGNAL) != 0 {
         flush_all(caller);
         return Next::Go;
     }
-    let [address, length] = if call.rax == nr::READ {
+    let [address, length] = if call.word == nr::READ {
         [0, 0]
     } else {
-        [call.r8, call.r9]
+        [call.a5, call.a6]
     };
     let arguments = [
-        call.rdi,
-        call.rsi,
-        call.rdx,
+        call.a1,
+        call.a2,
+        call.a3,
         flags | MSG_DONTWAIT,
         address,
         length,
@@ -100,7 +100,7 @@ pub(crate) fn blocking(caller: &Caller<'_>, call: &mut Call) -> Next {
         flush_all(caller);
         return Next::Go;
     }
-    call.rax = result;
+    call.word = result;
     if after_read(Found::Something, || age_ns(caller)) == AfterRead::Flush {
         flush_all(caller);
     }

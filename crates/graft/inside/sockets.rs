@@ -107,15 +107,15 @@ pub(crate) fn accepts(caller: &Caller<'_>, fd: u64) {
 
 /// `fcntl(F_SETFL)`: notes whether reads wait from now on.
 pub(crate) fn set_flags(shared: &Shared, call: &Call) {
-    let Some(socket) = socket(shared, call.rdi) else {
+    let Some(socket) = socket(shared, call.a1) else {
         return;
     };
     let known = socket.class.load(Relaxed);
     if known & class::KIND == class::UNKNOWN {
         return;
     }
-    flush::one(shared, call.rdi, Cause::Descriptor);
-    let bit = if call.rdx & kernel::O_NONBLOCK == 0 {
+    flush::one(shared, call.a1, Cause::Descriptor);
+    let bit = if call.a3 & kernel::O_NONBLOCK == 0 {
         0
     } else {
         class::NONBLOCKING
@@ -139,14 +139,14 @@ pub(crate) fn forget(caller: &Caller<'_>, fd: u64) {
 /// `setsockopt` and `getsockopt`: what the socket is, is asked for before the stack is needed.
 #[inline(always)]
 pub(crate) fn option(caller: &Caller<'_>, call: &mut Call) -> Next {
-    let Some(socket) = socket(caller.shared, call.rdi) else {
+    let Some(socket) = socket(caller.shared, call.a1) else {
         return Next::Go;
     };
-    if call.rsi != IPPROTO_TCP {
+    if call.a2 != IPPROTO_TCP {
         return Next::Go;
     }
-    let known = known(caller, call.rdi, socket);
-    if call.rax == nr::SETSOCKOPT {
+    let known = known(caller, call.a1, socket);
+    if call.word == nr::SETSOCKOPT {
         set_option(caller.shared, call, socket, known)
     } else {
         get_option(call, known)
@@ -157,25 +157,25 @@ pub(crate) fn option(caller: &Caller<'_>, call: &mut Call) -> Next {
 /// it, it is set again.
 #[inline(never)]
 fn set_option(shared: &Shared, call: &mut Call, socket: &Socket, known: u32) -> Next {
-    match call.rdx {
+    match call.a3 {
         kernel::TCP_NODELAY => {
             let result = call.make();
             if result == 0 && known & (class::KIND | class::ALONE) == class::TCP {
                 // SAFETY: the kernel has just read the same four octets.
-                let on = unsafe { (call.r10 as *const u32).read_unaligned() } != 0;
+                let on = unsafe { (call.a4 as *const u32).read_unaligned() } != 0;
                 let bit = if on { class::PROGRAM_NODELAY } else { 0 };
                 socket
                     .class
                     .store(known & !class::PROGRAM_NODELAY | bit, Relaxed);
                 if !on && writes::policy(shared).sets_nodelay() {
-                    kernel::set_option(call.rdi, IPPROTO_TCP, kernel::TCP_NODELAY, 1);
+                    kernel::set_option(call.a1, IPPROTO_TCP, kernel::TCP_NODELAY, 1);
                 }
             }
-            call.rax = result;
+            call.word = result;
             Next::Made
         }
         kernel::TCP_CORK | kernel::TCP_ULP | kernel::TCP_REPAIR => {
-            flush::one(shared, call.rdi, Cause::Descriptor);
+            flush::one(shared, call.a1, Cause::Descriptor);
             socket.class.store(known | class::ALONE, Relaxed);
             Next::Go
         }
@@ -186,16 +186,16 @@ fn set_option(shared: &Shared, call: &mut Call, socket: &Socket, known: u32) -> 
 /// `getsockopt`: shows for `TCP_NODELAY` what the program set.
 #[inline(never)]
 fn get_option(call: &mut Call, known: u32) -> Next {
-    if call.rdx != kernel::TCP_NODELAY {
+    if call.a3 != kernel::TCP_NODELAY {
         return Next::Go;
     }
-    call.rax = call.make();
-    if call.rax == 0 && known & (class::KIND | class::ALONE) == class::TCP {
+    call.word = call.make();
+    if call.word == 0 && known & (class::KIND | class::ALONE) == class::TCP {
         let shown = u32::from(known & class::PROGRAM_NODELAY != 0);
         // SAFETY: the kernel has just written there, and says how much.
         unsafe {
-            if (call.r8 as *const u32).read_unaligned() == 4 {
-                (call.r10 as *mut u32).write_unaligned(shown);
+            if (call.a5 as *const u32).read_unaligned() == 4 {
+                (call.a4 as *mut u32).write_unaligned(shown);
             }
         }
     }

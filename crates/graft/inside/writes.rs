@@ -14,18 +14,18 @@ use crate::{flush, peers, waits, watchdog};
 /// `write` on any descriptor, or `sendto`.
 #[inline(always)]
 pub(crate) fn outgoing(caller: &Caller<'_>, call: &mut Call) -> Next {
-    if call.rax == nr::SENDTO && (call.r10 & !PLAIN != 0 || call.r8 != 0) {
-        return alongside(caller, call, call.rdi);
+    if call.word == nr::SENDTO && (call.a4 & !PLAIN != 0 || call.a5 != 0) {
+        return alongside(caller, call, call.a1);
     }
-    let Some(socket) = socket(caller.shared, call.rdi) else {
+    let Some(socket) = socket(caller.shared, call.a1) else {
         return Next::Go;
     };
     // Asked for before the stack is needed for the decision.
-    let what = sockets::known(caller, call.rdi, socket);
-    if what & (class::KIND | class::ALONE) != class::TCP || call.rdx == 0 {
+    let what = sockets::known(caller, call.a1, socket);
+    if what & (class::KIND | class::ALONE) != class::TCP || call.a3 == 0 {
         return Next::Go;
     }
-    let (shared, length) = (caller.shared, call.rdx);
+    let (shared, length) = (caller.shared, call.a3);
     let is_counted = socket.peer.load(Relaxed) != 0;
     if is_counted {
         peers::count_write(shared, socket, length);
@@ -68,17 +68,17 @@ fn holds(caller: &Caller<'_>, call: &mut Call, socket: &Socket) {
     let shared = caller.shared;
     add(&shared.counts.held, 1);
     if policy(shared) == Policy::FlushOnBlock {
-        flush::mark(caller, call.rdi, socket);
+        flush::mark(caller, call.a1, socket);
         watchdog::alert(shared);
         // The program's own SYSCALL makes it, so a profile shows what it always shows.
-        call.r10 = if call.rax == nr::SENDTO {
-            call.r10 | MSG_MORE
+        call.a4 = if call.word == nr::SENDTO {
+            call.a4 | MSG_MORE
         } else {
             MSG_MORE
         };
-        call.rax = nr::SENDTO;
-        call.r8 = 0;
-        call.r9 = 0;
+        call.word = nr::SENDTO;
+        call.a5 = 0;
+        call.a6 = 0;
     }
 }
 
@@ -96,16 +96,16 @@ fn passes_unwatched(shared: &Shared, socket: &Socket) {
 #[inline(always)]
 pub(crate) fn made_in_c(caller: &Caller<'_>, call: &mut Call, number: u64, flags: u64) -> Next {
     let has_more = |flags: u64| flags & MSG_MORE != 0;
-    let is_held = call.rax == nr::SENDTO && has_more(call.r10);
+    let is_held = call.word == nr::SENDTO && has_more(call.a4);
     if !is_held || number == nr::SENDTO && has_more(flags) {
         return Next::Go;
     }
     // Without waiting for room: whoever cancels the thread must find it in the program's own SYSCALL, or in a call that
     // does not begin again.
-    call.r10 |= MSG_DONTWAIT;
-    call.rax = call.make();
-    let is_part = !kernel::failed(call.rax) && call.rax < call.rdx;
-    if call.rax != EAGAIN && call.rax != ENOTSOCK && !is_part {
+    call.a4 |= MSG_DONTWAIT;
+    call.word = call.make();
+    let is_part = !kernel::failed(call.word) && call.word < call.a3;
+    if call.word != EAGAIN && call.word != ENOTSOCK && !is_part {
         return Next::Made;
     }
     without_holding(caller, call, number, flags)
@@ -116,17 +116,17 @@ pub(crate) fn made_in_c(caller: &Caller<'_>, call: &mut Call, number: u64, flags
 #[cold]
 #[inline(never)]
 fn without_holding(caller: &Caller<'_>, call: &mut Call, number: u64, flags: u64) -> Next {
-    let result = core::mem::replace(&mut call.rax, number);
-    call.r10 = flags;
+    let result = core::mem::replace(&mut call.word, number);
+    call.a4 = flags;
     if result == ENOTSOCK {
-        sockets::forget(caller, call.rdi);
+        sockets::forget(caller, call.a1);
         return Next::Go;
     }
-    flush::one(caller.shared, call.rdi, Cause::Write);
+    flush::one(caller.shared, call.a1, Cause::Write);
     if result == EAGAIN {
         return Next::Go;
     }
-    call.rax = with_the_rest(call, result);
+    call.word = with_the_rest(call, result);
     Next::Made
 }
 
@@ -138,16 +138,16 @@ fn without_holding(caller: &Caller<'_>, call: &mut Call, number: u64, flags: u64
 #[inline(never)]
 fn with_the_rest(call: &Call, written: u64) -> u64 {
     // Only of `sendto` the register has flags.
-    let asked = if call.rax == nr::SENDTO { call.r10 } else { 0 };
+    let asked = if call.word == nr::SENDTO { call.a4 } else { 0 };
     let flags = asked | MSG_DONTWAIT | MSG_NOSIGNAL;
     let mut done = written;
-    while done < call.rdx {
-        let (start, length) = (call.rsi.wrapping_add(done), call.rdx.wrapping_sub(done));
+    while done < call.a3 {
+        let (start, length) = (call.a2.wrapping_add(done), call.a3.wrapping_sub(done));
         // SAFETY: the program's own octets, to where it writes them.
-        let sent = unsafe { kernel::call(nr::SENDTO, [call.rdi, start, length, flags, 0, 0]) };
+        let sent = unsafe { kernel::call(nr::SENDTO, [call.a1, start, length, flags, 0, 0]) };
         if sent == EAGAIN {
             let waits = asked & MSG_DONTWAIT == 0;
-            if !waits || !kernel::waits_for_room(call.rdi) {
+            if !waits || !kernel::waits_for_room(call.a1) {
                 break;
             }
         } else if kernel::failed(sent) {
@@ -182,13 +182,13 @@ pub(crate) fn alongside(caller: &Caller<'_>, call: &mut Call, fd: u64) -> Next {
         flush::one(shared, fd, Cause::Write);
         return Next::Go;
     }
-    if caller.is_thread() && matches!(call.rax, nr::WRITEV | nr::SENDMSG | nr::SENDTO) {
+    if caller.is_thread() && matches!(call.word, nr::WRITEV | nr::SENDMSG | nr::SENDTO) {
         // As a write that is not held: it may wait for room, and be cancelled there.
         takes_along(shared, socket);
         return Next::Go;
     }
-    let number = call.rax;
-    call.rax = call.make();
+    let number = call.word;
+    call.word = call.make();
     if took_along(number, call) {
         flush::count_hold(shared, socket, Cause::Write);
         flush::unmark(shared, fd, socket, mark);
@@ -201,11 +201,11 @@ pub(crate) fn alongside(caller: &Caller<'_>, call: &mut Call, fd: u64) -> Next {
 
 /// Returns whether a call sends, with its own octets, those that were held before them.
 fn may_take_along(call: &Call) -> bool {
-    match call.rax {
+    match call.word {
         nr::WRITEV | nr::SENDFILE => true,
-        nr::SENDTO => call.r10 & !PLAIN == 0,
-        nr::SENDMSG => call.rdx & !PLAIN == 0,
-        nr::SPLICE => call.r9 & SPLICE_F_MORE == 0,
+        nr::SENDTO => call.a4 & !PLAIN == 0,
+        nr::SENDMSG => call.a3 & !PLAIN == 0,
+        nr::SPLICE => call.a6 & SPLICE_F_MORE == 0,
         _ => false,
     }
 }
@@ -213,9 +213,9 @@ fn may_take_along(call: &Call) -> bool {
 /// Returns whether the call with this number did, by its result.
 fn took_along(number: u64, call: &Call) -> bool {
     match number {
-        nr::SENDFILE => call.rax == call.r10,
-        nr::SPLICE => call.rax == call.r8,
-        _ => call.rax != 0 && !kernel::failed(call.rax),
+        nr::SENDFILE => call.word == call.a4,
+        nr::SPLICE => call.word == call.a5,
+        _ => call.word != 0 && !kernel::failed(call.word),
     }
 }
 
