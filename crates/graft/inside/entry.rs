@@ -6,8 +6,8 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::kernel::nr;
 use crate::layout::{Cause, Inert, Shared};
+use crate::machine::{call_of_go, nr};
 use crate::thread::Caller;
 use crate::{flush, peers, reads, sockets, waits, writes};
 
@@ -24,7 +24,7 @@ pub(crate) struct Call {
     pub(crate) a5: u64,
     pub(crate) a6: u64,
     /// Go: the goroutine. C: the thread pointer.
-    task: u64,
+    pub(crate) task: u64,
 }
 
 impl Call {
@@ -32,7 +32,7 @@ impl Call {
     pub(crate) fn make(&self) -> u64 {
         let arguments = [self.a1, self.a2, self.a3, self.a4, self.a5, self.a6];
         // SAFETY: the program's own arguments, for the call that it asked for.
-        unsafe { crate::kernel::call_of_go(self.word, arguments) }
+        unsafe { call_of_go(self.word, arguments) }
     }
 }
 
@@ -73,147 +73,8 @@ pub static graft_cells: Cells = Cells {
     alive: 0,
 };
 
-/// The stub for Go's `Syscall6`.
-///
-/// # Safety
-/// Only Go's `Syscall6` may jump here.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn graft_go_syscall() {
-    core::arch::naked_asm!(
-        // Go's ABIInternal passes a1 to a6 in BX, CX, DI, SI, R8, R9.
-        "mov r10, rsi",
-        "mov rdx, rdi",
-        "mov rsi, rcx",
-        "mov rdi, rbx",
-        "mov r11, {low}",
-        "cmp rax, 63",
-        "ja 2f",
-        "bt r11, rax",
-        "jc 3f",
-        "4:",
-        "jmp qword ptr [rip + {cells} + 8]",
-        "2:",
-        "cmp rax, {prctl}",
-        "je 3f",
-        "cmp rax, {fcntl}",
-        "je 3f",
-        "cmp rax, {clock_nanosleep}",
-        "jb 4b",
-        "cmp rax, {execveat}",
-        "jbe 3f",
-        "cmp rax, {io_uring_setup}",
-        "jne 4b",
-        "3:",
-        // Is there room on the goroutine's stack, whose low end is [R14]?
-        "test r14, r14",
-        "jz 4b",
-        "mov r11, rsp",
-        "sub r11, [r14]",
-        "cmp r11, {room}",
-        "jb 4b",
-        "push r14",
-        "push r9",
-        "push r8",
-        "push r10",
-        "push rdx",
-        "push rsi",
-        "push rdi",
-        "push rax",
-        "mov rdi, rsp",
-        "mov rsi, [rip + {cells}]",
-        "mov rbx, rsp",
-        "and rsp, -16",
-        "call {on_call}",
-        "mov rsp, rbx",
-        "mov r11d, eax",
-        "pop rax",
-        "pop rdi",
-        "pop rsi",
-        "pop rdx",
-        "pop r10",
-        "pop r8",
-        "pop r9",
-        "pop r14",
-        "test r11d, r11d",
-        "jz 4b",
-        "jmp qword ptr [rip + {cells} + 16]",
-        low = const BELOW_64,
-        prctl = const nr::PRCTL,
-        fcntl = const nr::FCNTL,
-        clock_nanosleep = const nr::CLOCK_NANOSLEEP,
-        execveat = const nr::EXECVEAT,
-        io_uring_setup = const nr::IO_URING_SETUP,
-        room = const ROOM,
-        cells = sym graft_cells,
-        on_call = sym on_call,
-    )
-}
-
-/// The stub for Go's `runtime.futex`.
-///
-/// # Safety
-/// Only `runtime.futex` may jump here.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn graft_go_futex() {
-    core::arch::naked_asm!(
-        // ABI0: the arguments are on the stack, the operation at +16; FUTEX_WAIT is 0.
-        "mov edi, [rsp + 16]",
-        "and edi, 0x7f",
-        "jnz 6f",
-        "test r14, r14",
-        "jz 6f",
-        "mov r11, rsp",
-        "sub r11, [r14]",
-        "cmp r11, {room}",
-        "jb 6f",
-        // The call itself keeps RBP and RBX; ABI0 preserves nothing else.
-        "push rbx",
-        "mov rdi, r14",
-        "mov rsi, [rip + {cells}]",
-        "mov rbx, rsp",
-        "and rsp, -16",
-        "call {on_futex}",
-        "mov rsp, rbx",
-        "pop rbx",
-        "6:",
-        "mov rdi, [rsp + 8]",
-        "jmp qword ptr [rip + {cells} + 24]",
-        room = const ROOM,
-        cells = sym graft_cells,
-        on_futex = sym on_futex,
-    )
-}
-
-/// The calls below 64 that matter, one bit each.
-pub(crate) const BELOW_64: u64 = 1 << nr::READ
-    | 1 << nr::WRITE
-    | 1 << nr::CLOSE
-    | 1 << nr::POLL
-    | 1 << nr::READV
-    | 1 << nr::WRITEV
-    | 1 << nr::SELECT
-    | 1 << nr::DUP2
-    | 1 << nr::PAUSE
-    | 1 << nr::NANOSLEEP
-    | 1 << nr::SENDFILE
-    | 1 << nr::CONNECT
-    | 1 << nr::SENDTO
-    | 1 << nr::RECVFROM
-    | 1 << nr::SENDMSG
-    | 1 << nr::RECVMSG
-    | 1 << nr::SHUTDOWN
-    | 1 << nr::LISTEN
-    | 1 << nr::SETSOCKOPT
-    | 1 << nr::GETSOCKOPT
-    | 1 << nr::EXECVE
-    | 1 << nr::WAIT4;
-/// Octets that must be free on the stack: the 400 that `tests/object.rs` allows, and what a call adds.
-const ROOM: u64 = 448;
-
 /// Decides what becomes of a call.
-extern "sysv64" fn on_call(call: &mut Call, shared: &Shared) -> Next {
+pub(crate) extern "sysv64" fn on_call(call: &mut Call, shared: &Shared) -> Next {
     if shared.inert.load(Relaxed) != 0 {
         return Next::Go;
     }
@@ -228,46 +89,9 @@ extern "sysv64" fn on_call(call: &mut Call, shared: &Shared) -> Next {
     }
 }
 
-/// As [`on_call`], for a program in C, whose sockets may block.
-pub(crate) extern "sysv64" fn on_c_call(call: &mut Call, shared: &Shared) -> Next {
-    if shared.inert.load(Relaxed) != 0 {
-        return Next::Go;
-    }
-    let Some(caller) = Caller::of_thread(call.task, shared) else {
-        return Next::Go;
-    };
-    match call.word {
-        nr::READ | nr::RECVFROM | nr::RECVMSG | nr::READV => reads::blocking(&caller, call),
-        nr::WRITE | nr::SENDTO => {
-            let (number, flags) = (call.word, call.a4);
-            match writes::outgoing(&caller, call) {
-                Next::Go => writes::made_in_c(&caller, call, number, flags),
-                made => made,
-            }
-        }
-        nr::ACCEPT | nr::ACCEPT4 => {
-            sockets::accepts(&caller, call.a1);
-            waits::before(&caller);
-            Next::Go
-        }
-        nr::FUTEX => {
-            let operation = call.a2 & FUTEX_OPERATION;
-            if operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET {
-                waits::before(&caller);
-            }
-            Next::Go
-        }
-        _ => other(&caller, call),
-    }
-}
-
-const FUTEX_OPERATION: u64 = 0x7f;
-const FUTEX_WAIT: u64 = 0;
-const FUTEX_WAIT_BITSET: u64 = 9;
-
 /// Calls other than reads and writes.
 #[inline(always)]
-fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
+pub(crate) fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
     let shared = caller.shared;
     match call.word {
         nr::WRITEV | nr::SENDMSG | nr::SENDMMSG | nr::SENDFILE | nr::SPLICE => {
@@ -345,7 +169,7 @@ fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
 }
 
 /// Sends what the thread holds before it waits for another thread.
-extern "sysv64" fn on_futex(goroutine: u64, shared: &Shared) {
+pub(crate) extern "sysv64" fn on_futex(goroutine: u64, shared: &Shared) {
     if shared.inert.load(Relaxed) != 0 {
         return;
     }

@@ -1,8 +1,9 @@
 //! Where the system calls of a program in C arrive: by a jump in musl's one place, by the call of its
 //! `__syscall_cp_asm`, or from the thunks of glibc's places.
 
-use crate::entry::{BELOW_64, graft_cells, on_c_call};
-use crate::kernel::nr;
+use crate::entry::graft_cells;
+use crate::in_c::on_c_call;
+use crate::machine::{BELOW_64, nr};
 
 /// The calls below 64 that matter in C, one bit each: those that matter in Go, and `accept`.
 const LOW: u64 = BELOW_64 | 1 << nr::ACCEPT;

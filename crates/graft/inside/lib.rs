@@ -12,11 +12,15 @@
 #![no_main]
 
 mod entry;
+#[cfg(target_arch = "x86_64")]
 mod entry_c;
 mod flush;
+#[cfg(target_arch = "x86_64")]
+mod in_c;
 mod kernel;
 #[allow(dead_code, reason = "the command uses the rest")]
 mod layout;
+mod machine;
 mod peers;
 mod reads;
 mod sockets;

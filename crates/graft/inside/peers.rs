@@ -4,8 +4,9 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
 use tinygram_coalesce::Memory;
 
-use crate::kernel::{self, IPPROTO_TCP, nr};
+use crate::kernel::{self, IPPROTO_TCP};
 use crate::layout::{Cause, Filter, HABITS, HELD, LEAVING, Peer, Shared, Socket, Thread, class};
+use crate::machine::{call, nr};
 use crate::thread::Caller;
 use crate::writes::{Outcome, add};
 
@@ -46,7 +47,7 @@ fn end(thread: &Thread, fd: u64, number: u64) -> u32 {
     length.store(28, Relaxed);
     let (address_at, length_at) = (one.as_ptr() as u64, length.as_ptr() as u64);
     // SAFETY: the kernel writes at most 28 octets, and the length.
-    let _ = unsafe { kernel::call(number, [fd, address_at, length_at, 0, 0, 0]) };
+    let _ = unsafe { call(number, [fd, address_at, length_at, 0, 0, 0]) };
     let halves = |word: &AtomicU64| {
         let word = word.load(Relaxed);
         [
@@ -211,7 +212,7 @@ fn read_segments(info: &[AtomicU64; 30], fd: u64, peer: &Peer) {
     let (info_at, length_at) = (info.as_ptr() as u64, &raw mut length as u64);
     let arguments = [fd, IPPROTO_TCP, kernel::TCP_INFO, info_at, length_at, 0];
     // SAFETY: the kernel writes at most that many octets, and their number.
-    let result = unsafe { kernel::call(nr::GETSOCKOPT, arguments) };
+    let result = unsafe { call(nr::GETSOCKOPT, arguments) };
     if kernel::failed(result) {
         return;
     }

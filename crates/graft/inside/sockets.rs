@@ -5,8 +5,9 @@ use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use tinygram_coalesce::Policy;
 
 use crate::entry::{Call, Next};
-use crate::kernel::{self, IPPROTO_TCP, nr};
+use crate::kernel::{self, IPPROTO_TCP};
 use crate::layout::{Cause, SOCKETS, Shared, Socket, class};
+use crate::machine::{call, nr};
 use crate::thread::Caller;
 use crate::{flush, peers, writes};
 
@@ -53,7 +54,7 @@ fn ask(fd: u64) -> u32 {
         Ok(_) => class::WAITS,
         Err(()) => {
             // SAFETY: a seek by nothing changes nothing.
-            let sought = unsafe { kernel::call(nr::LSEEK, [fd, 0, kernel::SEEK_CUR, 0, 0, 0]) };
+            let sought = unsafe { call(nr::LSEEK, [fd, 0, kernel::SEEK_CUR, 0, 0, 0]) };
             if kernel::failed(sought) {
                 class::WAITS
             } else {
@@ -62,7 +63,7 @@ fn ask(fd: u64) -> u32 {
         }
     };
     // SAFETY: reads the descriptor's flags.
-    let flags = unsafe { kernel::call(nr::FCNTL, [fd, kernel::F_GETFL, 0, 0, 0, 0]) };
+    let flags = unsafe { call(nr::FCNTL, [fd, kernel::F_GETFL, 0, 0, 0, 0]) };
     if !kernel::failed(flags) && flags & kernel::O_NONBLOCK != 0 {
         answer |= class::NONBLOCKING;
     }

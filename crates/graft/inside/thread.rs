@@ -2,8 +2,9 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
-use crate::kernel::{self, nr};
+use crate::kernel;
 use crate::layout::{Cause, Inert, Shared, TASKS, THREADS, Thread};
+use crate::machine::{call, nr};
 use crate::{flush, waits};
 
 /// The thread and the task that make a call.
@@ -106,7 +107,7 @@ fn find(shared: &Shared, key: u64, is_right: impl Fn(u64) -> bool) -> Option<&Th
             let claimed = thread.key.compare_exchange(0, key, SeqCst, SeqCst);
             if claimed.is_ok() {
                 // SAFETY: asks for a number.
-                let tid = unsafe { kernel::call(nr::GETTID, [0; 6]) };
+                let tid = unsafe { call(nr::GETTID, [0; 6]) };
                 thread.tid.store(tid as u32, Relaxed);
             }
             if claimed.is_ok() || claimed == Err(key) {

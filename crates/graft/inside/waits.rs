@@ -3,8 +3,8 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::flush;
-use crate::kernel::{self, nr};
 use crate::layout::{Cause, Inert, Shared};
+use crate::machine::{call, nr};
 use crate::thread::{Caller, waits_of};
 use crate::writes::add;
 
@@ -26,7 +26,7 @@ pub(crate) fn has_waited(shared: &Shared, task: u64) {
 pub(crate) fn before_another_program(shared: &Shared) {
     add(&shared.executed, 1);
     // SAFETY: asks for a number.
-    let pid = unsafe { kernel::call(nr::GETPID, [0; 6]) };
+    let pid = unsafe { call(nr::GETPID, [0; 6]) };
     if pid as u32 == shared.pid.load(Relaxed) {
         inert(shared, Inert::Replaced);
     } else {

@@ -5,8 +5,9 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use tinygram_coalesce::{Decision, Habit, Memory, Policy, Rules, Write};
 
 use crate::entry::{Call, Next};
-use crate::kernel::{self, EAGAIN, ENOTSOCK, MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL, nr};
+use crate::kernel::{self, MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL};
 use crate::layout::{Cause, HELD, LEAVING, Shared, Socket, class};
+use crate::machine::nr;
 use crate::sockets::{self, socket};
 use crate::thread::Caller;
 use crate::{flush, peers, waits, watchdog};
@@ -91,74 +92,6 @@ fn passes_unwatched(shared: &Shared, socket: &Socket) {
     }
 }
 
-/// Makes a write of a program in C that is to be held; `number` and `flags` are what the program asked
-/// for. Its `dup2` may not pass here, so what was a socket may be something else by now.
-#[inline(always)]
-pub(crate) fn made_in_c(caller: &Caller<'_>, call: &mut Call, number: u64, flags: u64) -> Next {
-    let has_more = |flags: u64| flags & MSG_MORE != 0;
-    let is_held = call.word == nr::SENDTO && has_more(call.a4);
-    if !is_held || number == nr::SENDTO && has_more(flags) {
-        return Next::Go;
-    }
-    // Without waiting for room: whoever cancels the thread must find it in the program's own SYSCALL, or in a call that
-    // does not begin again.
-    call.a4 |= MSG_DONTWAIT;
-    call.word = call.make();
-    let is_part = !kernel::failed(call.word) && call.word < call.a3;
-    if call.word != EAGAIN && call.word != ENOTSOCK && !is_part {
-        return Next::Made;
-    }
-    without_holding(caller, call, number, flags)
-}
-
-/// Makes, as the program has asked for it, a write that could not be held as a whole: there is no room
-/// (the result is what was written, or EAGAIN), or the descriptor is no socket.
-#[cold]
-#[inline(never)]
-fn without_holding(caller: &Caller<'_>, call: &mut Call, number: u64, flags: u64) -> Next {
-    let result = core::mem::replace(&mut call.word, number);
-    call.a4 = flags;
-    if result == ENOTSOCK {
-        sockets::forget(caller, call.a1);
-        return Next::Go;
-    }
-    flush::one(caller.shared, call.a1, Cause::Write);
-    if result == EAGAIN {
-        return Next::Go;
-    }
-    call.word = with_the_rest(call, result);
-    Next::Made
-}
-
-/// Writes the rest of a write of which `written` octets are written already, and returns how many are then, also if there
-/// is an error. An error that is there already while it waits is left to the next call. Whether it waits for room is the socket's.
-///
-/// It waits in poll(2), which does not begin again behind a signal's handler, as a call that writes may. So a signal ends
-/// it with what is written, as it would end the program's own write. One that comes right before poll begins does not.
-#[inline(never)]
-fn with_the_rest(call: &Call, written: u64) -> u64 {
-    // Only of `sendto` the register has flags.
-    let asked = if call.word == nr::SENDTO { call.a4 } else { 0 };
-    let flags = asked | MSG_DONTWAIT | MSG_NOSIGNAL;
-    let mut done = written;
-    while done < call.a3 {
-        let (start, length) = (call.a2.wrapping_add(done), call.a3.wrapping_sub(done));
-        // SAFETY: the program's own octets, to where it writes them.
-        let sent = unsafe { kernel::call(nr::SENDTO, [call.a1, start, length, flags, 0, 0]) };
-        if sent == EAGAIN {
-            let waits = asked & MSG_DONTWAIT == 0;
-            if !waits || !kernel::waits_for_room(call.a1) {
-                break;
-            }
-        } else if kernel::failed(sent) {
-            break;
-        } else {
-            done = done.wrapping_add(sent);
-        }
-    }
-    done
-}
-
 /// The flags with which `sendto` may be held.
 const PLAIN: u64 = MSG_NOSIGNAL | MSG_DONTWAIT;
 
@@ -223,7 +156,7 @@ const SPLICE_F_MORE: u64 = 4;
 
 /// Notes that the write about to be made takes along what is held. The mark stays until this thread's
 /// next call shows that it was made.
-fn takes_along(shared: &Shared, socket: &Socket) {
+pub(crate) fn takes_along(shared: &Shared, socket: &Socket) {
     let mark = socket.mark.load(SeqCst);
     if mark & (HELD | LEAVING) == HELD {
         let leaving = mark | LEAVING;
