@@ -74,7 +74,7 @@ pub static graft_cells: Cells = Cells {
 };
 
 /// Decides what becomes of a call.
-pub(crate) extern "sysv64" fn on_call(call: &mut Call, shared: &Shared) -> Next {
+pub(crate) extern "C" fn on_call(call: &mut Call, shared: &Shared) -> Next {
     if shared.inert.load(Relaxed) != 0 {
         return Next::Go;
     }
@@ -169,7 +169,7 @@ pub(crate) fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
 }
 
 /// Sends what the thread holds before it waits for another thread.
-pub(crate) extern "sysv64" fn on_futex(goroutine: u64, shared: &Shared) {
+pub(crate) extern "C" fn on_futex(goroutine: u64, shared: &Shared) {
     if shared.inert.load(Relaxed) != 0 {
         return;
     }

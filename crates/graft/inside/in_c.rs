@@ -14,7 +14,7 @@ use crate::thread::Caller;
 use crate::{flush, waits, writes};
 
 /// As [`on_call`], for a program in C, whose sockets may block.
-pub(crate) extern "sysv64" fn on_c_call(call: &mut Call, shared: &Shared) -> Next {
+pub(crate) extern "C" fn on_c_call(call: &mut Call, shared: &Shared) -> Next {
     if shared.inert.load(Relaxed) != 0 {
         return Next::Go;
     }

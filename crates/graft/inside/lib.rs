@@ -2,7 +2,7 @@
 //!
 //! It is compiled by `build.rs` into an object of its own, without the standard library, without
 //! floating-point registers and without writable data. [`entry`] and [`entry_c`] are where the program's system calls
-//! arrive; [`writes`] decides about what goes out, [`reads`] and [`waits`] when what is held must
+//! arrive, by the stubs in [`machine`]; [`writes`] decides about what goes out, [`reads`] and [`waits`] when what is held must
 //! leave, [`sockets`] knows what a descriptor is. All state is in [`layout::Shared`].
 //!
 //! Nothing here allocates, locks or panics, and nothing uses more than 400 octets of stack: a goroutine's stack is
@@ -10,6 +10,10 @@
 
 #![no_std]
 #![no_main]
+#![cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "only Go programs have stubs elsewhere")
+)]
 
 mod entry;
 #[cfg(target_arch = "x86_64")]
@@ -34,6 +38,5 @@ use core::panic::PanicInfo;
 /// Is never called: nothing here can panic, and `build.rs` refuses an object in which this remains.
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
-    // SAFETY: ends the program where it would otherwise go on with a broken assumption.
-    unsafe { core::arch::asm!("ud2", options(noreturn)) }
+    machine::trap()
 }

@@ -126,6 +126,12 @@ pub(crate) fn ticks() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
+/// Ends the program where it would otherwise go on with a broken assumption.
+pub(crate) fn trap() -> ! {
+    // SAFETY: nothing follows.
+    unsafe { asm!("ud2", options(noreturn)) }
+}
+
 /// The stub for Go's `Syscall6`.
 ///
 /// # Safety
