@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
+use crate::gates::lookalike;
 use crate::grafted::{Server, built, keeper_of, segments_per_answer, started};
 use crate::programs::tinygram;
 
@@ -274,4 +275,42 @@ fn what_must_not_be_touched_is_refused() {
     }
     assert!(case.is_as_it_was());
     assert!(case.segments() > 6.0);
+}
+
+/// Calls made in the name of a process whose calls are filtered might end it, and what leaves by a ring passes by.
+#[test]
+fn what_is_filtered_or_has_a_ring_is_refused() {
+    // SAFETY: no arguments, cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("skipped: it takes root to trace a process that is no child");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = lookalike(folder.path(), &[]);
+    for (kind, why) in [
+        ("filtered", "are filtered (seccomp)"),
+        ("ringed", "uses io_uring"),
+    ] {
+        let mut command = Command::new(&program);
+        command.env("KIND", kind);
+        let (server, address) = started(command);
+        let pid = server.0.id();
+        let open = std::fs::read_dir(format!("/proc/{pid}/fd"))
+            .unwrap()
+            .flatten();
+        let has_ring = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+        let has_ring = { has_ring }.any(|target| target.to_string_lossy().contains("io_uring"));
+        if kind == "ringed" && !has_ring {
+            eprintln!("skipped: this kernel gives nobody a ring");
+            continue;
+        }
+        let output = run("--attach", pid, &folder.path().join("journal"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{kind}: {said}");
+        assert!(
+            said.contains(why) && said.lines().count() == 1,
+            "{kind}: {said}"
+        );
+        assert!(segments_per_answer(&address) > 7.9, "{kind} was touched");
+    }
 }

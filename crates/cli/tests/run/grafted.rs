@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use crate::gates::{lookalike, refused};
 use crate::programs::tinygram;
 
 const PIECES: u32 = 8;
@@ -311,6 +312,22 @@ fn a_go_program_keeps_its_number_its_arguments_and_its_exit_code() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("index out of range"), "{said}");
+}
+
+/// What is put into programs was compiled for aarch64 and never tried there.
+#[test]
+fn a_program_for_aarch64_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = lookalike(folder.path(), &["-static"]);
+    let mut octets = std::fs::read(&program).unwrap();
+    // EM_AARCH64 in e_machine.
+    octets[18..20].copy_from_slice(&183_u16.to_le_bytes());
+    std::fs::write(&program, octets).unwrap();
+    let output = tinygram().args(["run", "--"]).arg(&program).output();
+    refused(
+        &output.unwrap(),
+        "is built for aarch64, on which run was never tried",
+    );
 }
 
 /// The program can write into the shared memory. A time there that never comes must neither keep the

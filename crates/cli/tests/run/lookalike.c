@@ -3,9 +3,12 @@
  * stack that R14 names), "unmapped" (its thread is nowhere), "other" (its thread is something else). Or what it
  * does at once: "seccomp" and "ring" make a call of that kind, "exec" executes another program, "notify" says to
  * NOTIFY_SOCKET that it is ready, "elsewhere" writes by the C library, "hidden" has itself not
- * be dumped, "unseen" does so past the rule, and sleeps past it for a while within its first answers.
+ * be dumped, "unseen" does so past the rule, and sleeps past it for a while within its first answers, "filtered" has its
+ * calls filtered (all are allowed), "ringed" has a ring of io_uring, if the kernel gives it one.
  * `lookalike PIECES` prints its address and answers each line with pieces of its own, over one connection. */
 #include <arpa/inet.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +78,14 @@ static void notify(void)
     close(from);
 }
 
+static void filter(void)
+{
+    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog all = {1, &allow};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all);
+}
+
 int main(int count, char **arguments)
 {
     unsigned long here = (unsigned long)&count;
@@ -98,6 +109,12 @@ int main(int count, char **arguments)
         prctl(PR_SET_DUMPABLE, 0);
     if (!strcmp(kind, "notify"))
         notify();
+    if (!strcmp(kind, "filtered"))
+        filter();
+    /* The parameters are 120 octets, all zero. */
+    char parameters[120] = {0};
+    if (!strcmp(kind, "ringed"))
+        syscall(SYS_io_uring_setup, 4, parameters);
     if (!strcmp(kind, "exec")) {
         char *words[] = {"echo", "executed", 0}, *none[] = {0};
         call(SYS_execve, (long)"/bin/echo", (long)words, (long)none);

@@ -25,8 +25,10 @@ pub(crate) enum Unreachable {
     OtherLibc(String),
     /// The library is a 64-bit one, and the program is not.
     Bits32,
-    /// The library is made for another machine.
+    /// The library, and what is put into Go programs, are made for another machine.
     OtherMachine,
+    /// The code for it was compiled and never tried.
+    Aarch64,
     /// The sanitizer must be the first of the preloaded libraries, and intercepts the same calls.
     Sanitizer(&'static str),
     /// The dynamic linker ignores `LD_PRELOAD` if a program gains privileges.
@@ -55,6 +57,7 @@ impl fmt::Display for Unreachable {
             Self::OtherMachine => {
                 f.write_str("is built for another machine than the preloaded library")
             }
+            Self::Aarch64 => f.write_str("is built for aarch64, on which run was never tried"),
             Self::Sanitizer(name) => {
                 write!(
                     f,
@@ -193,8 +196,10 @@ fn read_elf(bytes: &[u8]) -> Result<Option<(CLibrary, PathBuf)>, Unreachable> {
         return Ok(None);
     };
     let endian = file.endian();
-    if file.elf_header().e_machine(endian) != elf::EM_X86_64 {
-        return Err(Unreachable::OtherMachine);
+    match file.elf_header().e_machine(endian) {
+        elf::EM_X86_64 => {}
+        elf::EM_AARCH64 => return Err(Unreachable::Aarch64),
+        _ => return Err(Unreachable::OtherMachine),
     }
     if file
         .sections()
