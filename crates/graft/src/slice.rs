@@ -1,11 +1,15 @@
-//! How long a thread may run at a time, which is also how soon it gets a processor when it wakes.
+//! How soon a thread gets a processor when it wakes.
 
 use libc::{SYS_sched_getattr, SYS_sched_setattr, sched_attr};
 
 /// Asks the scheduler for short turns of the calling thread: since Linux 6.12 a thread that wakes takes the processor
 /// from one whose turns are longer. It gets no more of the processor than before, and needs no privilege. Older kernels
 /// ignore the number; where it is refused, the thread waits as every other does.
+///
+/// Its timers fire when they are due, and not up to 50 us later as others' do.
 pub(crate) fn shorten() {
+    // SAFETY: a number, no memory.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_usize, 0_usize, 0_usize, 0_usize) };
     let size = size_of::<sched_attr>() as u32;
     // SAFETY: all zeros is a valid one.
     let mut own: sched_attr = unsafe { std::mem::zeroed() };

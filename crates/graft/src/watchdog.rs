@@ -23,6 +23,7 @@ pub struct Watchdog<'a> {
     shared: &'a Mapping,
     process: &'a OwnedFd,
     pid: u32,
+    /// After which it flushes.
     bound_ns: u64,
     rescued: HashMap<usize, Rescued>,
     contention: Contention,
@@ -40,14 +41,15 @@ struct Rescued {
 
 impl<'a> Watchdog<'a> {
     /// Begins to watch over the process of a pidfd: nothing is held for longer than `bound_ns`, in
-    /// nanoseconds.
+    /// nanoseconds, and what it then waits for a processor. So that there is time to wake and to flush, it comes an
+    /// eighth before.
     #[must_use]
     pub fn new(shared: &'a Mapping, process: &'a OwnedFd, pid: u32, bound_ns: u64) -> Self {
         Self {
             shared,
             process,
             pid,
-            bound_ns,
+            bound_ns: bound_ns - bound_ns / 8,
             rescued: HashMap::new(),
             contention: Contention::default(),
             is_refused: false,
