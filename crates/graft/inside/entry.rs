@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use crate::layout::{Cause, Inert, Shared};
 use crate::machine::{call_of_go, nr};
 use crate::thread::Caller;
-use crate::{flush, peers, reads, sockets, waits, writes};
+use crate::{flush, monitor, peers, reads, sockets, waits, writes};
 
 /// The registers of a system call that has not been made yet, as the stub saved them.
 #[repr(C)]
@@ -60,6 +60,8 @@ pub struct Cells {
     musl: u64,
     /// C: the address of a word that is 0 in a child that was forked.
     alive: u64,
+    /// Go's `runtime.usleep`: what follows the replaced instruction.
+    usleep: u64,
 }
 
 /// The command finds it by its name; never written by this code.
@@ -71,6 +73,7 @@ pub static graft_cells: Cells = Cells {
     futex: 0,
     musl: 0,
     alive: 0,
+    usleep: 0,
 };
 
 /// Decides what becomes of a call.
@@ -168,13 +171,25 @@ pub(crate) fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
     }
 }
 
-/// Sends what the thread holds before it waits for another thread.
-pub(crate) extern "C" fn on_futex(goroutine: u64, shared: &Shared) {
+/// Sends what the thread holds before it waits for another thread (`operation` is 0), and hears who is woken.
+pub(crate) extern "C" fn on_futex(goroutine: u64, shared: &Shared, operation: u32, word: u64) {
     if shared.inert.load(Relaxed) != 0 {
         return;
     }
+    if operation != 0 {
+        monitor::wakes(word, shared);
+        return;
+    }
+    monitor::waits(goroutine, word, shared);
     // SAFETY: as in `on_call`.
     if let Some(caller) = unsafe { Caller::of_goroutine(goroutine, shared) } {
         waits::before(&caller);
+    }
+}
+
+/// Hears that a thread is about to sleep.
+pub(crate) extern "C" fn on_usleep(goroutine: u64, shared: &Shared, us: u32) {
+    if shared.inert.load(Relaxed) == 0 {
+        monitor::sleeps(goroutine, us, shared);
     }
 }

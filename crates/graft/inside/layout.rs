@@ -44,6 +44,8 @@ pub struct Shared {
     pub ns_per_2_32_ticks: AtomicU64,
     /// When the watchdog last looked, by the time stamp counter in nanoseconds.
     pub looked_ns: AtomicU64,
+    /// Go's own monitor.
+    pub monitor: Monitor,
     /// The numbers of a `tinygram_coalesce::Pace`.
     pub pace: [AtomicU64; 4],
     /// The process, by the kernel's number.
@@ -76,6 +78,24 @@ pub struct Shared {
     pub marked: [AtomicU64; SOCKETS / 64],
     /// The sockets, by descriptor.
     pub sockets: [Socket; SOCKETS],
+}
+
+/// The thread of Go's runtime that looks after the others (`sysmon`).
+#[derive(Debug)]
+#[repr(C)]
+pub struct Monitor {
+    /// Its `g`; 0 until it is known.
+    pub task: AtomicU64,
+    /// The futex that it waits on, or 0.
+    pub word: AtomicU64,
+    /// When its sleep is over, by the time stamp counter in nanoseconds; 0 while it waits.
+    pub due_ns: AtomicU64,
+    /// Until when it will have come by. If nobody knows, the topmost bit and how often that was so.
+    pub until_ns: AtomicU64,
+    /// How often that was so.
+    pub absences: AtomicU64,
+    /// Whether it came by late the last time, as it does where there is no processor for it.
+    pub is_late: AtomicU32,
 }
 
 /// What was counted. Threads may lose each other's counts.

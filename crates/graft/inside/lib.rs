@@ -25,6 +25,7 @@ mod kernel;
 #[allow(dead_code, reason = "the command uses the rest")]
 mod layout;
 mod machine;
+mod monitor;
 mod peers;
 mod reads;
 mod sockets;

@@ -6,22 +6,33 @@ use tinygram_coalesce::{Memory, Pace, Rules, Write};
 
 use crate::kernel;
 use crate::layout::{ASLEEP, AWAKE, Inert, Shared};
+use crate::monitor;
 
 /// Returns whether a write may be held: the watchdog is awake, or worth waking.
 #[inline(always)]
 pub(crate) fn may_hold(shared: &Shared, rules: &Rules, memory: &Memory, write: Write) -> bool {
-    if shared.watchdog.load(Relaxed) == AWAKE {
+    if is_awake(shared) {
         return is_there(shared);
     }
-    memory.is_worth_waking(rules, write, || pays(shared))
+    monitor::is_about(shared) || memory.is_worth_waking(rules, write, || pays(shared))
 }
 
-/// Wakes the watchdog if it sleeps. The socket was marked before, by a locked instruction.
+/// Returns whether the watchdog looks at every mark in time.
+pub(crate) fn is_awake(shared: &Shared) -> bool {
+    shared.watchdog.load(SeqCst) == AWAKE
+}
+
+/// Wakes the watchdog if it sleeps and nobody else would. The socket was marked before, by a locked instruction.
 #[inline(always)]
 pub(crate) fn alert(shared: &Shared) {
-    if shared.watchdog.load(Relaxed) != ASLEEP {
-        return;
+    if !is_awake(shared) && !monitor::is_about(shared) {
+        wake(shared);
     }
+}
+
+/// Wakes the watchdog.
+#[inline(never)]
+pub(crate) fn wake(shared: &Shared) {
     // Before it looks for the first time it counts as there, also for a thread that sees it awake at once.
     shared.looked_ns.store(kernel::now_ns(shared), Relaxed);
     let woken = shared
@@ -35,14 +46,17 @@ pub(crate) fn alert(shared: &Shared) {
 
 /// Returns whether the watchdog has looked lately; without it nothing is held for good.
 fn is_there(shared: &Shared) -> bool {
-    let now_ns = kernel::now_ns(shared);
-    let silent_ns = now_ns.saturating_sub(shared.looked_ns.load(Relaxed));
-    if silent_ns < GONE_NS {
+    if looked_lately(shared, kernel::now_ns(shared)) {
         return true;
     }
     // The caller sends what is held.
     shared.inert.store(Inert::Alone as u32, Relaxed);
     false
+}
+
+/// Returns whether the watchdog has looked lately, which it does twice in a second while it sleeps.
+pub(crate) fn looked_lately(shared: &Shared, now_ns: u64) -> bool {
+    now_ns.saturating_sub(shared.looked_ns.load(Relaxed)) < GONE_NS
 }
 
 #[cold]

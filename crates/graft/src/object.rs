@@ -15,6 +15,8 @@ pub struct Object {
     pub go_syscall: u64,
     /// The offset of the stub for Go's `runtime.futex`.
     pub go_futex: u64,
+    /// The offset of the stub for Go's `runtime.usleep`.
+    pub go_usleep: u64,
     /// The offset of the stub for musl's `__syscall_cp_c`.
     pub musl_syscall: u64,
     /// The offset of the stub for what calls musl's `__syscall_cp_asm`.
@@ -39,6 +41,8 @@ pub struct Cells {
     pub musl: u64,
     /// C: the address of a word that is 0 in a child that was forked.
     pub alive: u64,
+    /// Go's `runtime.usleep`: what follows the replaced instruction.
+    pub usleep: u64,
 }
 
 impl Object {
@@ -62,6 +66,7 @@ impl Object {
             octets: code.data(endian, CARRIED).ok()?.to_vec(),
             go_syscall: symbol("graft_go_syscall")?,
             go_futex: symbol("graft_go_futex")?,
+            go_usleep: symbol("graft_go_usleep")?,
             musl_syscall: symbol("graft_musl_syscall")?,
             musl_cancellable: symbol("graft_musl_cancellable")?,
             glibc_syscall: symbol("graft_glibc_syscall")?,
@@ -80,6 +85,7 @@ impl Object {
             cells.futex,
             cells.musl,
             cells.alive,
+            cells.usleep,
         ];
         for (index, word) in words.into_iter().enumerate() {
             let at = self.cells + index * 8;
@@ -103,13 +109,14 @@ mod tests {
             futex: 4,
             musl: 5,
             alive: 6,
+            usleep: 7,
         });
         let changed = object
             .octets
             .iter()
             .zip(&filled)
             .filter(|(before, after)| before != after);
-        assert_eq!(changed.count(), 6);
+        assert_eq!(changed.count(), 7);
     }
 
     /// What is put into a program must stand by itself: nothing to relocate, nothing to write.

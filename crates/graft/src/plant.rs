@@ -104,6 +104,7 @@ pub(crate) fn plant(
         let to = match site.shape {
             Shape::GoSyscall => here + object.go_syscall,
             Shape::GoFutex => here + object.go_futex,
+            Shape::GoUsleep => here + object.go_usleep,
             Shape::MuslSyscall => here + object.musl_syscall,
             Shape::MuslCancellable(_) => here + object.musl_cancellable,
             Shape::GlibcSyscall(_) | Shape::GlibcLoads(..) | Shape::GlibcRead => thunk,
@@ -150,6 +151,7 @@ fn cells(program: &Program, bias: u64, shared: u64, alive: u64) -> Cells {
                 cells.syscall_made = start + 14;
             }
             Shape::GoFutex => cells.futex = start + 5,
+            Shape::GoUsleep => cells.usleep = start + 5,
             Shape::MuslSyscall => cells.musl = start + 23,
             Shape::MuslCancellable(_) => cells.musl = start.wrapping_add(site.shape.called()),
             Shape::GlibcSyscall(_) | Shape::GlibcLoads(..) | Shape::GlibcRead => {}
@@ -227,6 +229,7 @@ fn interior(shape: Shape, address: u64) -> std::ops::Range<u64> {
         Shape::GoSyscall | Shape::MuslSyscall => address + 1..address + JUMP as u64,
         // One instruction of five octets.
         Shape::GoFutex
+        | Shape::GoUsleep
         | Shape::MuslCancellable(_)
         | Shape::GlibcSyscall(_)
         | Shape::GlibcLoads(..) => address + 1..address + 1,

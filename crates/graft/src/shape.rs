@@ -16,6 +16,8 @@ pub enum Shape {
     GoSyscall,
     /// Go's `runtime.futex`.
     GoFutex,
+    /// Go's `runtime.usleep`, behind its prologue.
+    GoUsleep,
     /// musl's `__syscall_cp_c` (1.2.3 to 1.2.5, without `pthread_cancel`): seven moves, a SYSCALL and
     /// a return. Its calls that may wait pass here, and its writes.
     MuslSyscall,
@@ -95,6 +97,13 @@ impl Shape {
             Self::GoFutex => {
                 b"\x48\x8b\x7c\x24\x08\x8b\x74\x24\x10\x8b\x54\x24\x14\x4c\x8b\x54\x24\x18\
                   \x4c\x8b\x44\x24\x20\x44\x8b\x4c\x24\x28\xb8\xca\x00\x00\x00\x0f\x05"
+            }
+            // mov edx,0; mov eax,[rsp+32]; mov ecx,1000000; div ecx; mov [rsp],rax; mov eax,1000; mul edx;
+            // mov [rsp+8],rax; mov rdi,rsp; mov esi,0; mov eax,35; syscall
+            Self::GoUsleep => {
+                b"\xba\x00\x00\x00\x00\x8b\x44\x24\x20\xb9\x40\x42\x0f\x00\xf7\xf1\x48\x89\x04\x24\
+                  \xb8\xe8\x03\x00\x00\xf7\xe2\x48\x89\x44\x24\x08\x48\x89\xe7\xbe\x00\x00\x00\x00\
+                  \xb8\x23\x00\x00\x00\x0f\x05"
             }
             // mov rax,rdi; mov r10,r8; mov rdi,rsi; mov r8,r9; mov rsi,rdx; mov r9,[rsp+8]; mov rdx,rcx;
             // syscall; ret

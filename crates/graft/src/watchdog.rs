@@ -67,6 +67,9 @@ impl<'a> Watchdog<'a> {
                     pause(self.shared, AWAKE, LOOK_FOR_THE_END_NS);
                 }
                 Some(pause_ns) => {
+                    // Something may be held that it was not woken for.
+                    let asleep = &self.shared.watchdog;
+                    let _ = asleep.compare_exchange(ASLEEP, AWAKE, SeqCst, SeqCst);
                     let longest_ns = self.bound_ns.saturating_mul(MOST_BOUNDS);
                     let longest_ns = longest_ns.clamp(LEAST_PAUSE_NS, LOOK_FOR_THE_END_NS);
                     pause(

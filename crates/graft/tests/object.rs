@@ -15,10 +15,11 @@ const MOST_STACK: i64 = 400;
 const RED_ZONE: i64 = 128;
 
 /// Where a program's calls arrive, by name.
-fn stubs(object: &Object) -> [(&'static str, u64); 5] {
+fn stubs(object: &Object) -> [(&'static str, u64); 6] {
     [
         ("syscall", object.go_syscall),
         ("futex", object.go_futex),
+        ("usleep", object.go_usleep),
         ("musl", object.musl_syscall),
         ("musl, cancellable", object.musl_cancellable),
         ("glibc", object.glibc_syscall),

@@ -11,6 +11,7 @@ mod glibc;
 mod grafted;
 mod holds;
 mod life;
+mod monitor;
 mod musl;
 mod programs;
 mod reach;

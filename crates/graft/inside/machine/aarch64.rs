@@ -211,16 +211,18 @@ pub unsafe extern "C" fn graft_go_syscall() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn graft_go_futex() {
     naked_asm!(
-        // ABI0: the arguments are on the stack, the operation at +16; FUTEX_WAIT is 0.
-        "ldr w16, [sp, #16]",
-        "tst w16, #0x7f",
-        "b.ne 6f",
+        // ABI0: the arguments are on the stack, the operation at +16; FUTEX_WAIT is 0, FUTEX_WAKE 1.
+        "ldr w2, [sp, #16]",
+        "and w2, w2, #0x7f",
+        "cmp w2, #1",
+        "b.hi 6f",
         "cbz x28, 6f",
         "ldr x16, [x28]",
         "mov x17, sp",
         "sub x17, x17, x16",
         "cmp x17, {room}",
         "b.lo 6f",
+        "ldr x3, [sp, #8]",
         "stp x29, x30, [sp, #-16]!",
         "mov x0, x28",
         "adrp x16, {cells}",

@@ -1,9 +1,11 @@
 //! x86-64.
 
 use core::arch::asm;
+use core::mem::offset_of;
 
-use crate::entry::{graft_cells, on_call, on_futex};
+use crate::entry::{graft_cells, on_call, on_futex, on_usleep};
 use crate::kernel::Arguments;
+use crate::layout::{Monitor, Shared};
 
 /// The numbers of the system calls that matter here.
 pub(crate) mod nr {
@@ -217,10 +219,11 @@ pub unsafe extern "C" fn graft_go_syscall() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn graft_go_futex() {
     core::arch::naked_asm!(
-        // ABI0: the arguments are on the stack, the operation at +16; FUTEX_WAIT is 0.
-        "mov edi, [rsp + 16]",
-        "and edi, 0x7f",
-        "jnz 6f",
+        // ABI0: the arguments are on the stack, the operation at +16; FUTEX_WAIT is 0, FUTEX_WAKE 1.
+        "mov edx, [rsp + 16]",
+        "and edx, 0x7f",
+        "cmp edx, 1",
+        "ja 6f",
         "test r14, r14",
         "jz 6f",
         "mov r11, rsp",
@@ -228,6 +231,7 @@ pub unsafe extern "C" fn graft_go_futex() {
         "cmp r11, {room}",
         "jb 6f",
         // The call itself keeps RBP and RBX; ABI0 preserves nothing else.
+        "mov rcx, [rsp + 8]",
         "push rbx",
         "mov rdi, r14",
         "mov rsi, [rip + {cells}]",
@@ -242,6 +246,46 @@ pub unsafe extern "C" fn graft_go_futex() {
         room = const ROOM,
         cells = sym graft_cells,
         on_futex = sym on_futex,
+    )
+}
+
+/// The stub for Go's `runtime.usleep`, behind its prologue.
+///
+/// # Safety
+/// Only `runtime.usleep` may jump here.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn graft_go_usleep() {
+    core::arch::naked_asm!(
+        // ABI0: the microseconds are on the stack, here at +32. Nobody but the monitor sleeps for 20.
+        "mov r11, [rip + {cells}]",
+        "mov edx, [rsp + 32]",
+        "cmp r14, [r11 + {monitor}]",
+        "je 7f",
+        "cmp edx, 20",
+        "jne 8f",
+        "7:",
+        "test r14, r14",
+        "jz 8f",
+        "mov rcx, rsp",
+        "sub rcx, [r14]",
+        "cmp rcx, {room}",
+        "jb 8f",
+        "push rbx",
+        "mov rdi, r14",
+        "mov rsi, r11",
+        "mov rbx, rsp",
+        "and rsp, -16",
+        "call {on_usleep}",
+        "mov rsp, rbx",
+        "pop rbx",
+        "8:",
+        "mov edx, 0",
+        "jmp qword ptr [rip + {cells} + 48]",
+        monitor = const offset_of!(Shared, monitor) + offset_of!(Monitor, task),
+        room = const ROOM,
+        cells = sym graft_cells,
+        on_usleep = sym on_usleep,
     )
 }
 

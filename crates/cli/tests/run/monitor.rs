@@ -1,0 +1,134 @@
+//! Go's own monitor as a tripwire: what is asked now and then is held without a watchdog, and what is held for too long
+//! is found all the same.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::grafted::{data_segments_in, keeper_of, started};
+use crate::programs::{best_of_three, tinygram};
+
+/// Builds the server that computes between its first write and the others; `None` if there is no Go here.
+fn built(folder: &Path) -> Option<PathBuf> {
+    let program = folder.join("late");
+    let source = "../../lab/servers/late/main.go";
+    let built = Command::new("go")
+        .args(["build", "-ldflags=-s -w", "-o"])
+        .arg(&program)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(source))
+        .env("CGO_ENABLED", "0")
+        .env("GOFLAGS", "")
+        .env("GOCACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/go"))
+        .current_dir(folder)
+        .status();
+    let is_built = built.is_ok_and(|status| status.success());
+    if !is_built {
+        eprintln!("skipped: there is no Go here");
+    }
+    is_built.then_some(program)
+}
+
+struct Asking {
+    stream: TcpStream,
+    lines: std::io::Lines<BufReader<TcpStream>>,
+}
+
+impl Asking {
+    fn of(address: &str) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        Self { stream, lines }
+    }
+
+    /// Asks for an answer of eight pieces with so much work behind the first; returns how long the first took.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "a program of the real world is measured"
+    )]
+    fn ask(&mut self, work_us: u32) -> Duration {
+        let began = Instant::now();
+        writeln!(self.stream, "{work_us}").unwrap();
+        self.lines.next().unwrap().unwrap();
+        let took = began.elapsed();
+        for _ in 0..7 {
+            assert_eq!(self.lines.next().unwrap().unwrap(), "rest");
+        }
+        took
+    }
+}
+
+/// How often the process got a processor.
+fn turns(pid: i32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let of_one = |task: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).unwrap();
+        let turns = text.split_ascii_whitespace().nth(2).unwrap();
+        turns.parse::<u64>().unwrap()
+    };
+    tasks.flatten().map(of_one).sum()
+}
+
+#[test]
+fn a_request_now_and_then_leaves_in_one_segment_without_the_watchdog() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = built(folder.path()) else {
+        return;
+    };
+    best_of_three(|| {
+        let mut command = tinygram();
+        command.args(["run", "--"]).arg(&program);
+        let (_server, address) = started(command);
+        let keeper = keeper_of(program.to_str().unwrap()).expect("a keeper");
+        let mut asking = Asking::of(&address);
+        for _ in 0..50 {
+            asking.ask(0);
+        }
+        let (before, segments) = (turns(keeper), data_segments_in(&asking.stream));
+        for _ in 0..REQUESTS {
+            std::thread::sleep(Duration::from_millis(5));
+            asking.ask(0);
+        }
+        let woken = turns(keeper) - before;
+        let segments = data_segments_in(&asking.stream) - segments;
+        let (most_turns, most_segments) = (REQUESTS / 2, REQUESTS + REQUESTS / 2);
+        if woken < most_turns.into() && segments < most_segments {
+            Ok(())
+        } else {
+            Err(format!(
+                "of {REQUESTS}: {woken} times awake, {segments} segments"
+            ))
+        }
+    });
+}
+
+const REQUESTS: u32 = 200;
+
+/// Nothing but the watchdog, which the monitor wakes, can send the first piece before the rest.
+#[test]
+fn what_is_held_while_a_goroutine_computes_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = built(folder.path()) else {
+        return;
+    };
+    best_of_three(|| {
+        let mut command = tinygram();
+        command.args(["run", "--"]).arg(&program);
+        let (_server, address) = started(command);
+        let mut asking = Asking::of(&address);
+        for _ in 0..50 {
+            std::thread::sleep(Duration::from_millis(2));
+            asking.ask(0);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+        let took = asking.ask(300_000);
+        // The kernel's own timer would send it after 200 ms at the earliest.
+        if took < Duration::from_millis(100) {
+            Ok(())
+        } else {
+            Err(format!("held for {took:?}"))
+        }
+    });
+}
