@@ -94,8 +94,8 @@ pub struct Monitor {
     pub until_ns: AtomicU64,
     /// How often that was so.
     pub absences: AtomicU64,
-    /// Whether it came by late the last time, as it does where there is no processor for it.
-    pub is_late: AtomicU32,
+    /// How often it must yet come by in time: it came by late, as it does where there is no processor for it.
+    pub doubt: AtomicU32,
 }
 
 /// What was counted. Threads may lose each other's counts.

@@ -18,7 +18,7 @@ use crate::watchdog;
 pub(crate) fn is_about(shared: &Shared) -> bool {
     let monitor = &shared.monitor;
     let until_ns = monitor.until_ns.load(SeqCst);
-    if until_ns & ABSENT != 0 || monitor.is_late.load(Relaxed) != 0 {
+    if until_ns & ABSENT != 0 || monitor.doubt.load(Relaxed) != 0 {
         return false;
     }
     let now_ns = now_ns(shared);
@@ -38,8 +38,12 @@ pub(crate) fn sleeps(task: u64, us: u32, shared: &Shared) {
     }
     let now_ns = now_ns(shared);
     let due_ns = monitor.due_ns.load(Relaxed);
-    let is_late = due_ns != 0 && now_ns > due_ns + LATE_NS;
-    monitor.is_late.store(is_late.into(), Relaxed);
+    let doubt = if due_ns != 0 && now_ns > due_ns + LATE_NS {
+        DOUBT
+    } else {
+        monitor.doubt.load(Relaxed).saturating_sub(1)
+    };
+    monitor.doubt.store(doubt, Relaxed);
     let is_soon = us <= LONGEST_SLEEP_US;
     let due_ns = now_ns + u64::from(us) * 1_000;
     monitor.due_ns.store(due_ns, Relaxed);
@@ -120,5 +124,7 @@ const LONGEST_SLEEP_US: u32 = 100;
 const SOON_NS: u64 = 300_000;
 /// It comes by within some 100 us where there is a processor for it.
 const LATE_NS: u64 = 500_000;
+/// How often it must come by in time, once it was late, until it is relied on: in some ten requests.
+const DOUBT: u32 = 50;
 /// A program that flushes by itself mostly does so sooner.
 const LONG_NS: u64 = 200_000;
