@@ -12,8 +12,10 @@ class Row:
     """A server and what is asked of it. `differs` names what two servers may answer differently."""
 
     def __init__(self, name, program, words, request=b"", hello=None, files=None, differs=rb"Date: [^\r]*", is_alone=False,
-                 asked=None, environment=None, normal=None):
-        self.name, self.program, self.words, self.request = name, program, words, request
+                 asked=None, environment=None, normal=None, words_as_is=None):
+        self.name, self.program, self.request = name, program, request
+        # What is compared with the program under `run` may be the program in another form.
+        self.words = {"as is": words_as_is or words, "run": words}
         # Whether its connections would get each other's answers, so that there is only one.
         self.is_alone = is_alone
         self.hello, self.files, self.differs = hello, files or {}, re.compile(differs)
@@ -30,7 +32,7 @@ class Row:
         for name, content in self.files.items():
             os.makedirs(os.path.dirname(f"{folder}/{name}"), exist_ok=True)
             write(f"{folder}/{name}", filled(content, folder, port).encode())
-        words = [filled(word, folder, port) for word in self.words]
+        words = [filled(word, folder, port) for word in self.words[mode]]
         command = [f"{os.path.abspath(options.programs)}/{self.program}", *words]
         wrapper = [TINYGRAM, "run", "--"] if mode == "run" else []
         process = subprocess.Popen(network.within(0) + wrapper + command, cwd=folder, stdout=subprocess.DEVNULL,
@@ -142,6 +144,8 @@ CONNECT = mqtt(0x10, b"\x00\x04MQTT\x04\x02\x00\x00\x00\x01c")
 ROWS = [
     Row("net/http, ten chunks", "server", [":{port}"], get("/chunks")),
     Row("net/http, one write", "server", [":{port}"], get("/one")),
+    Row("net/http, ten chunks, as is buffered by hand", "server", [":{port}"], get("/chunks"), words_as_is=[":{port}", "by-hand"]),
+    Row("net/http, ten chunks, both buffered by hand", "server", [":{port}", "by-hand"], get("/chunks")),
     Row("net/http, ten chunks, PIE", "server-pie", [":{port}"], get("/chunks")),
     Row("net/http, ten chunks, cgo", "server-cgo", [":{port}"], get("/chunks")),
     Row("net/http, ten chunks, -race", "server-race", [":{port}"], get("/chunks")),
