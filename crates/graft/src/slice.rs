@@ -41,10 +41,8 @@ mod tests {
             let mut own: sched_attr = unsafe { std::mem::zeroed() };
             let size = size_of::<sched_attr>() as u32;
             // SAFETY: the kernel writes at most that many octets.
-            assert_eq!(
-                unsafe { libc::syscall(SYS_sched_getattr, 0, &raw mut own, size, 0) },
-                0
-            );
+            let known = unsafe { libc::syscall(SYS_sched_getattr, 0, &raw mut own, size, 0) };
+            assert_eq!(known, 0);
             own
         };
         let before = own();
