@@ -1,10 +1,12 @@
 //! `tinygram cure`: looks what stalls, tries the least invasive remedy on the live sockets, and keeps it only if it
 //! helps.
 
+mod document;
 mod done;
 mod expected;
 mod plan;
 mod show;
+mod silence;
 
 use std::time::Duration;
 
