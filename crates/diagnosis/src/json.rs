@@ -8,6 +8,7 @@ use tinygram_diagnose::{ConnectionReport, Direction, Finding, Obstacles, Pieces,
 
 use crate::audit::{self, CheckKind, CheckRow};
 use crate::capture::Capture;
+use crate::perhaps::perhaps;
 use crate::results::Diagnosis;
 use crate::rows::RowByRow;
 use crate::totals;
@@ -114,6 +115,8 @@ struct Summary {
     /// `stalls`, `none` or `cannot-tell`.
     result: &'static str,
     verdict: Vec<String>,
+    /// Who the accused ends perhaps are.
+    perhaps: Vec<PerhapsRow>,
     /// The captures for which no verdict is possible, and why.
     cannot_tell: Vec<Untold>,
     /// What took the time if nothing stalled.
@@ -136,6 +139,13 @@ struct Summary {
     unlisted_connections: u64,
     /// The captures that could not be read to their end, and why.
     incomplete: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct PerhapsRow {
+    end: String,
+    name: &'static str,
+    page: String,
 }
 
 #[derive(Serialize)]
@@ -286,6 +296,14 @@ fn summary(results: &Diagnosis) -> Summary {
         verdict: crate::group::groups(results)
             .iter()
             .map(crate::group::Group::sentence)
+            .collect(),
+        perhaps: perhaps(results)
+            .into_iter()
+            .map(|it| PerhapsRow {
+                end: it.end,
+                name: it.program.name,
+                page: it.program.page().to_string(),
+            })
             .collect(),
         frames: total.frames,
         segments: total.segments,

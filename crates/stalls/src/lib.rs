@@ -23,6 +23,8 @@ pub mod cure;
 pub mod flood;
 mod kind;
 mod pieces;
+#[cfg(feature = "texts")]
+mod programs;
 mod protocol;
 #[cfg(feature = "texts")]
 pub mod recipes;
@@ -48,6 +50,8 @@ pub use cost::{Cost, Ms};
 pub use cure::Cure;
 pub use kind::Kind;
 pub use pieces::Pieces;
+#[cfg(feature = "texts")]
+pub use programs::{Page, Program};
 pub use protocol::Protocol;
 pub use roles::Roles;
 pub use side::Side;

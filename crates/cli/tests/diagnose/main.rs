@@ -2,6 +2,7 @@
 
 #[path = "../pages/mod.rs"]
 mod pages;
+mod perhaps;
 mod streamed;
 
 use std::path::{Path, PathBuf};

@@ -12,6 +12,7 @@ use tinygram_report::{Document, json};
 
 use super::done::Cured;
 use super::expected::{Expected, ExpectedRow, HeldRow};
+use super::perhaps::perhaps;
 use super::plan::Plan;
 use super::silence::why_unknown;
 
@@ -42,6 +43,13 @@ pub(super) fn of(plan: &Plan, cured: &Cured, rest: Option<Duration>) -> String {
                 .values()
                 .map(|stalling| stalling.cost_ns)
                 .sum(),
+            perhaps: perhaps(&cured.look)
+                .into_iter()
+                .map(|program| PerhapsRow {
+                    name: program.name,
+                    page: program.page().to_string(),
+                })
+                .collect(),
             stalls_that_no_setting_ends: cured.look.others.values().sum(),
             floods: cured.look.floods,
             looks_anew_after_s: rest.map(|length| length.as_secs_f64()),
@@ -140,11 +148,19 @@ struct Results {
     stalls: u64,
     stalling_connections: usize,
     cost_ns: i64,
+    /// Who the processes perhaps are.
+    perhaps: Vec<PerhapsRow>,
     stalls_that_no_setting_ends: u64,
     floods: u64,
     /// With `--watch`: at least `watch_s`.
     looks_anew_after_s: Option<f64>,
     remedies: Vec<RemedyRow>,
+}
+
+#[derive(Serialize)]
+struct PerhapsRow {
+    name: &'static str,
+    page: String,
 }
 
 #[derive(Serialize)]

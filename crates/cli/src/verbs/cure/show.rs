@@ -15,6 +15,7 @@ use tinygram_remedy::trial::Tried;
 use super::document;
 use super::done::Cured;
 use super::expected::{self, Expected};
+use super::perhaps::perhaps;
 use super::plan::Plan;
 use super::silence::why_unknown;
 use crate::amount::{counted, three};
@@ -85,6 +86,9 @@ fn seen(plan: &Plan, cured: &Cured) -> String {
     };
     if let Some(worst) = look.stalls.values().max_by_key(|stalling| stalling.cost_ns) {
         let _ = writeln!(text, "  {}", sentence::of(&worst.first, &worst.process));
+    }
+    for program in perhaps(look) {
+        let _ = writeln!(text, "  perhaps {}: {}", program.name, program.page());
     }
     for (reason, count) in &look.others {
         let _ = writeln!(

@@ -6,7 +6,8 @@ use std::io::Write as _;
 
 use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Kind, Lookalike, Side, recipes};
 use tinygram_diagnosis::{
-    Capture, Diagnosis, Group, asides, audit, groups, outcome, plural, rtt, seconds, totals,
+    Capture, Diagnosis, Group, Perhaps, asides, audit, groups, outcome, perhaps, plural, rtt,
+    seconds, totals,
 };
 use tinygram_report::Columns;
 use tinygram_stalls::{Tier, ms};
@@ -43,6 +44,9 @@ fn verdict(out: &mut String, plan: &Plan, results: &Diagnosis, groups: &[Group<'
             "... and {} more habits below",
             groups.len() - SENTENCES
         );
+    }
+    for Perhaps { end, program } in perhaps(results) {
+        let _ = writeln!(out, "{end} is perhaps {}: {}", program.name, program.page());
     }
     *out += &outcome(results, plan.verbose);
     if total.dropped_findings > 0 {
