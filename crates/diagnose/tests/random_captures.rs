@@ -73,6 +73,9 @@ fn claims_of(program: &std::ffi::OsStr, path: &Path) -> Vec<Claim> {
     let said: serde_json::Value =
         serde_json::from_slice(&output.stdout).expect("the program prints JSON");
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let writes_once = |step: &serde_json::Value| {
+        step["cure"] == Cure::WriteOnce.name() && !text(&step["text"]).starts_with("if ")
+    };
     let findings = said["findings"].as_array().expect("it lists what it found");
     findings
         .iter()
@@ -84,7 +87,9 @@ fn claims_of(program: &std::ffi::OsStr, path: &Path) -> Vec<Claim> {
                 .and_then(|frames| frames.last()?.as_u64())
                 .unwrap_or(0),
             cost_ns: (f["cost_ms"].as_f64().unwrap_or(0.0) * 1e6) as i64,
-            write_once: text(&f["advice"]).contains("once"),
+            write_once: f["steps"]
+                .as_array()
+                .is_some_and(|steps| steps.iter().any(writes_once)),
             text: f["frames"].to_string(),
         })
         .collect()

@@ -1,4 +1,4 @@
-//! `--json`: one document, schema `tinygram.diagnose/1` (book/src/reference/json.md names every field).
+//! `--json`: one document, schema `tinygram.diagnose/2` (book/src/reference/json.md names every field).
 
 use std::io::{self, BufWriter, Write};
 
@@ -31,7 +31,7 @@ pub struct Echo {
 /// Those of writing.
 pub fn write(echo: &Echo, results: &Diagnosis, into: &mut dyn Write) -> io::Result<()> {
     let document = Document {
-        schema: "tinygram.diagnose/1",
+        schema: "tinygram.diagnose/2",
         parameters: Parameters {
             captures: &echo.captures,
             fail_on: &echo.fail_on,
@@ -225,8 +225,9 @@ struct FindingRow<'a> {
     blame: String,
     confidence: String,
     evidence: Vec<String>,
-    advice: String,
     steps: Vec<Step>,
+    /// A step that seems to help and does not, or is impossible here.
+    caution: Option<&'static str>,
     pieces: &'static str,
     protocol: Option<&'static str>,
     filter: String,
@@ -394,7 +395,6 @@ fn finding<'a>(capture: &'a Capture, f: &Finding) -> FindingRow<'a> {
         blame: f.blame.to_string(),
         confidence: f.tier().to_string(),
         evidence: f.evidence(),
-        advice: advice.to_string(),
         steps: advice
             .steps
             .into_iter()
@@ -405,6 +405,7 @@ fn finding<'a>(capture: &'a Capture, f: &Finding) -> FindingRow<'a> {
                 text: step.text,
             })
             .collect(),
+        caution: advice.caution,
         pieces: match f.pieces {
             Pieces::Unknown => "unknown",
             Pieces::OneMessage => "one-message",

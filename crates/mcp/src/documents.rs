@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// `tinygram.diagnose/1`.
+/// `tinygram.diagnose/2`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Diagnosis {
     pub(crate) summary: Summary,

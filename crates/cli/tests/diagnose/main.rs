@@ -63,7 +63,7 @@ fn json_has_the_fields_of_its_schema() {
     );
     assert_eq!(output.status.code(), Some(0));
     let document = json(&output);
-    assert_eq!(document["schema"], "tinygram.diagnose/1");
+    assert_eq!(document["schema"], "tinygram.diagnose/2");
     assert_eq!(document["parameters"]["fail_on"][0], "cost_ms>1e9");
     assert_eq!(document["summary"]["stalls"], 11);
     let findings = document["findings"].as_array().unwrap();
@@ -75,7 +75,7 @@ fn json_has_the_fields_of_its_schema() {
         assert_eq!(finding["frames"].as_array().unwrap().len(), 3);
         assert!(finding["cost_ms"].as_f64().unwrap() > 35.0);
         assert!(finding["start"].is_f64());
-        for field in ["confidence", "advice", "filter"] {
+        for field in ["confidence", "caution", "filter"] {
             assert!(!finding[field].as_str().unwrap().is_empty(), "{field}");
         }
         assert!(finding["evidence"].as_array().unwrap().len() >= 3);

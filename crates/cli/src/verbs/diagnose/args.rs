@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Report findings of this kind only, for example write-write-read; may be repeated
     #[arg(long, value_name = "KIND", value_parser = kind, help_heading = CHOICE)]
     pub(super) kind: Vec<Kind>,
-    /// Print one JSON document (schema tinygram.diagnose/1) instead of text: --format json
+    /// Print one JSON document (schema tinygram.diagnose/2) instead of text: --format json
     #[arg(long, conflicts_with = "format", help_heading = OUTPUT)]
     pub(super) json: bool,
     /// How results are written
@@ -84,7 +84,7 @@ pub(crate) struct Args {
 pub(crate) enum Format {
     /// For reading in a terminal
     Text,
-    /// One document, schema tinygram.diagnose/1
+    /// One document, schema tinygram.diagnose/2
     Json,
     /// A table (the book: tables) as CSV
     Csv,
