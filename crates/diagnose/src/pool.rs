@@ -13,9 +13,8 @@ use crate::conversation::Conversation;
 use crate::findings::finding::Finding;
 use crate::flow::odds::Odds;
 use crate::verdict::check::{Answer, Asked, Check, Saw};
-use crate::verdict::checked::Checked;
 use crate::verdict::checks::pool_fit::{self, Pooled};
-use crate::verdict::checks::{certainty, corroborated, room, same_habit};
+use crate::verdict::checks::{bounded_path, certainty, corroborated, room, same_habit};
 use crate::verdict::ledger::Ledger;
 use tinygram_stalls::{Kind, Side};
 
@@ -101,7 +100,7 @@ impl Pools {
                     // A single wait of a full segment may have any cause.
                     recurs: suspect.kind == Kind::SmallBuffer,
                 };
-                let by = ask(&pooled, &odds, &mut suspect.checks);
+                let by = ask(&pooled, &odds, &mut suspect);
                 (suspect, by)
             })
         })
@@ -110,7 +109,11 @@ impl Pools {
 
 /// Asks what a program's connections show together of a suspect; notes the answers. Returns the first check that is not
 /// passed and bounds the suspect for good.
-fn ask(pooled: &Pooled, odds: &Odds, checks: &mut Checked) -> Option<&'static Check> {
+fn ask(pooled: &Pooled, odds: &Odds, suspect: &mut Finding) -> Option<&'static Check> {
+    let of_the_path = suspect
+        .hold()
+        .map(|hold| bounded_path::of(suspect.kind, hold));
+    let checks = &mut suspect.checks;
     if checks.is_late() {
         if !odds.follows_acks() {
             checks.push(Asked::failed(&same_habit::CHECK, Saw::Nothing));
@@ -134,6 +137,11 @@ fn ask(pooled: &Pooled, odds: &Odds, checks: &mut Checked) -> Option<&'static Ch
         true => Asked::passed(&certainty::CHECK, saw),
         false => Asked::failed(&certainty::CHECK, saw),
     });
+    match of_the_path {
+        Some(Answer::Passed(saw)) => checks.push(Asked::passed(&bounded_path::CHECK, saw)),
+        Some(Answer::Failed(saw)) => checks.push(Asked::failed(&bounded_path::CHECK, saw)),
+        Some(Answer::NotAsked) | None => {}
+    }
     None
 }
 

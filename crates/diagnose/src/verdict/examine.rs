@@ -2,8 +2,8 @@
 
 use super::check::{Answer, Asked, Check, Effect};
 use super::checks::{
-    at_once, awaited_blocks, certainty, chance, clock, corked, corroborated, cut_window,
-    data_connection, delayed_ack, first_time, flood_factor, flood_overhead, flood_rate,
+    at_once, awaited_blocks, bounded_path, certainty, chance, clock, corked, corroborated,
+    cut_window, data_connection, delayed_ack, first_time, flood_factor, flood_overhead, flood_rate,
     flood_share, follows_ack, habit, known_kind, largest_flight, last_flight, link_speed, loss,
     many_holds, open_window, own_clock, own_period, own_stamp, own_turn, path_measured, pool_fit,
     prompt_acks, punctual, relay, room, round_trip, same_flights, same_habit, sender_holds, short,
@@ -70,7 +70,7 @@ static OPEN: &[Rule] = rules![
 ];
 
 /// Asked of what is accused.
-static OF_AN_ACCUSATION: &[Rule] = rules![certainty];
+static OF_AN_ACCUSATION: &[Rule] = rules![certainty, bounded_path];
 
 /// Returns all checks, in the order in which they are asked.
 pub fn checks() -> impl Iterator<Item = &'static Check> {
@@ -145,7 +145,7 @@ pub(crate) fn finally(question: &Question<'_>, asked: &mut Vec<Asked>) -> Ruling
     }
 }
 
-/// Returns whether an accident is excluded; notes the answer.
+/// Asks what is asked of an accusation last; notes the answers. Returns true if it is certain.
 pub(crate) fn is_certain(question: &Question<'_>, asked: &mut Vec<Asked>) -> bool {
     ask(OF_AN_ACCUSATION, question, asked) == Ruling::Accused
 }

@@ -340,7 +340,10 @@ impl Suspect {
 
     /// Asks what is asked of an accusation last.
     fn accuse(mut self, evidence: &Evidence<'_>, turn: &TurnSeen) -> Self {
-        let question = evidence.question(turn, &self.hold);
+        let question = Question {
+            kind: Some(self.kind),
+            ..evidence.question(turn, &self.hold)
+        };
         examine::is_certain(&question, &mut self.asked);
         self
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tinygram_diagnose::{Analyzer, Lookalike, Parameters, Report};
+use tinygram_diagnose::{Analyzer, Kind, Lookalike, Parameters, Report, Tier};
 use tinygram_engine::Flags;
 use tinygram_wire::capture::Reader;
 use tinygram_wire::decode;
@@ -64,6 +64,39 @@ fn a_prompt_ack_is_compared_with_the_fastest_one() {
     let cut = report("vpn-late-acks", Syns::Cut, None);
     assert!(with(path, &whole) > 0 && with(fastest, &whole) == 0);
     assert!(with(fastest, &cut) > 0 && with(path, &cut) == 0);
+}
+
+/// That nobody delayed the ACK is certain only behind a handshake: the fastest ACK may have waited for a timer, too.
+#[test]
+fn a_round_trip_that_acks_alone_tell_is_never_certain() {
+    let certain = |name: &str, syns| {
+        let report = report(name, syns, None);
+        let of_the_kind = report.findings.iter();
+        let of_the_kind = of_the_kind.filter(|it| it.kind == Kind::NagleRoundTrip);
+        let (certain, not): (Vec<_>, Vec<_>) =
+            of_the_kind.partition(|it| it.tier() == Tier::Certain);
+        let bounds = not.iter().filter_map(|it| it.bounded_by());
+        let by_the_path = bounds.filter(|it| it.check.name == "bounded-path");
+        (certain.len(), by_the_path.count())
+    };
+    let (whole, bounded) = certain("vpn-late-acks", Syns::Kept);
+    assert!(whole > 0 && bounded == 0, "{whole} {bounded}");
+    for name in corpus() {
+        assert_eq!(certain(&name, Syns::Cut).0, 0, "{name}");
+        assert_eq!(certain(&name, Syns::Kept).1, 0, "{name}");
+    }
+    assert!(certain("vpn-late-acks", Syns::Cut).1 > 0);
+}
+
+/// Returns the names of the corpus' captures that this format reads.
+fn corpus() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
+    let entries = std::fs::read_dir(folder).expect("the corpus is kept");
+    let names = entries.filter_map(|entry| {
+        let name = entry.expect("an entry").file_name();
+        Some(name.to_str()?.strip_suffix(".pcap")?.to_owned())
+    });
+    names.collect()
 }
 
 /// The lookalike's reason in a row and in the story of a frame.

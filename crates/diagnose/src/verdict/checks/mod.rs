@@ -3,6 +3,7 @@
 
 pub(crate) mod at_once;
 pub(crate) mod awaited_blocks;
+pub(crate) mod bounded_path;
 pub(crate) mod certainty;
 pub(crate) mod chance;
 pub(crate) mod clock;
