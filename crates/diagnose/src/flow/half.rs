@@ -109,6 +109,8 @@ pub(crate) struct Half {
     pub(crate) restarted: bool,
     /// A short segment of the last flight left while small data was unacknowledged.
     pub(crate) flight_defied: bool,
+    /// A short segment of the flight under way may have been a probe for a loss.
+    probed: bool,
     /// Urgent data is in flight: until it is acknowledged, small segments leave at once whatever the policy (BSD's
     /// `tcp_output`; Linux, `tcp_nagle_test`).
     pub(crate) urgent: bool,
@@ -220,6 +222,7 @@ impl Default for Half {
             finished_ns: 0,
             restarted: false,
             flight_defied: false,
+            probed: false,
             urgent: false,
             echoes_acks: false,
             max_seen: 0,

@@ -14,6 +14,11 @@ thresholds! {
     TICK_NS: i64 = 4_000_000, Nanoseconds, Origin::Kernel("Linux, CONFIG_HZ=250");
     /// The shortest tick in use: a timer is rounded up to it.
     SHORTEST_TICK_NS: i64 = 1_000_000, Nanoseconds, Origin::Kernel("Linux, CONFIG_HZ=1000");
+    /// A tail loss probe comes no sooner beyond two smoothed round trips.
+    PROBE_LEAST_NS: i64 = 2_000_000, Nanoseconds,
+        Origin::Kernel("Linux, TCP_TIMEOUT_MIN: two ticks, at 1000 ticks a second");
+    /// A probe behind a single segment waits for so much longer, because its ACK may be delayed.
+    PROBE_ALONE_NS: i64 = 200_000_000, Nanoseconds, Origin::Rfc("8985, section 7.2: TLP.max_ack_delay");
     /// What delayed ACKs can add to a smoothed round trip.
     LATE_ROUND_TRIP_NS: i64 = 80_000_000, Nanoseconds,
         Origin::Assumed("twice the delayed-ACK timer of Linux");

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use tinygram_engine::Flags;
-use tinygram_stalls::thresholds::{MERGE_NS, RTO_MIN_NS};
+use tinygram_stalls::thresholds::{MERGE_NS, PROBE_ALONE_NS, PROBE_LEAST_NS, RTO_MIN_NS};
 use tinygram_wire::decode::{Around, Segment};
 
 use super::numeric::is_whole;
@@ -37,12 +37,13 @@ impl Half {
         tally.segments += 1;
         if self.acked == self.next {
             self.flight_defied = false;
+            self.probed = false;
             self.urgent = false;
         }
         self.urgent |= segment.flags.any(Flags::URG);
         if short {
             tally.short += 1;
-            self.note_short(segment, mark, mss, half_window);
+            self.note_short(segment, mark, mss, half_window, sender_distance_ns);
         }
         self.next = segment.seq.wrapping_add(len);
         if short || !is_whole(len, mss) {
@@ -97,8 +98,14 @@ impl Half {
     /// Notes what a short segment tells of the sender's policy, and whether it could have shared a segment with the one
     /// before.
     #[inline]
-    fn note_short(&mut self, segment: &Segment, mark: Mark, mss: u32, half_window: u32) {
-        let tally = &mut self.tally;
+    fn note_short(
+        &mut self,
+        segment: &Segment,
+        mark: Mark,
+        mss: u32,
+        half_window: u32,
+        sender_distance_ns: Option<i64>,
+    ) {
         // Neither rule holds a FIN back, or urgent data and what follows it.
         let exempt = segment.flags.any(Flags::FIN)
             || self.urgent
@@ -106,11 +113,12 @@ impl Half {
             || (half_window > 0 && segment.payload >= half_window);
         if self.acked != self.next && !exempt {
             match (self.short_end.wrapping_sub(self.acked) as i32) > 0 {
+                true if self.may_probe(mark.time_ns, sender_distance_ns) => self.probed = true,
                 true => {
-                    tally.defied += 1;
+                    self.tally.defied += 1;
                     self.flight_defied = true;
                 }
-                false => tally.past_full += 1,
+                false => self.tally.past_full += 1,
             }
         }
         let gap_ns = mark.time_ns - self.sent.time_ns;
@@ -120,7 +128,21 @@ impl Half {
             && gap_ns < MERGE_NS
             && (1..mss).contains(&self.last_len)
             && self.last_len + segment.payload <= mss;
-        tally.note_piece(segment.payload, shares);
+        self.tally.note_piece(segment.payload, shares);
+    }
+
+    /// Returns whether what leaves now may be a tail loss probe, which takes new data, and also data that a rule holds
+    /// (RFC 8985, section 7.3; Linux, tcp_send_loss_probe). It comes two smoothed round trips after the last segment or
+    /// acknowledgment at the soonest, and once for a flight.
+    fn may_probe(&self, now_ns: i64, sender_distance_ns: Option<i64>) -> bool {
+        let last_ns = self.sent.time_ns.max(self.release.mark.time_ns);
+        let round_trip_ns =
+            self.receiver_distance_ns().unwrap_or(0) + sender_distance_ns.unwrap_or(0);
+        let least_ns = match self.flight_segments {
+            ..2 => PROBE_ALONE_NS,
+            _ => PROBE_LEAST_NS,
+        };
+        !self.probed && now_ns - last_ns >= 2 * round_trip_ns + least_ns
     }
 }
 
