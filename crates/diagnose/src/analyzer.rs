@@ -92,7 +92,7 @@ impl Analyzer {
             return;
         };
         let between = Ends::of(segment);
-        let share = table::share(&between.0, self.shards.len());
+        let share = table::share(&segment.source, &segment.destination, self.shards.len());
         let placed = Placed {
             mark,
             raw_ip: link == LinkType::RAW,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use hashbrown::HashTable;
+use tinygram_wire::endpoint::Endpoint;
 
 use crate::conversation::Conversation;
 use crate::flow::ends::Ends;
@@ -144,13 +145,13 @@ impl Table {
     }
 }
 
-/// Returns which of so many shares a connection belongs to: the same in every process.
+/// Returns which of so many shares the connection of two ends belongs to, whichever is named first: the same in every
+/// process.
 #[inline]
-pub(crate) fn share(ends: &Ends, shares: usize) -> usize {
-    let [a, b] = &ends.ends;
-    let addresses = (a.low ^ a.high) ^ (b.low ^ b.high).rotate_left(32);
-    let ports = u64::from(a.port) << 16 | u64::from(b.port);
-    let mixed = (addresses ^ ports.rotate_left(16)).wrapping_mul(SPREADS);
+pub(crate) fn share(a: &Endpoint, b: &Endpoint, shares: usize) -> usize {
+    let addresses = (a.low ^ a.high).wrapping_add(b.low ^ b.high);
+    let ports = u64::from(a.port) + u64::from(b.port);
+    let mixed = (addresses ^ ports.rotate_left(32)).wrapping_mul(SPREADS);
     (mixed >> 48) as usize & (shares - 1)
 }
 

@@ -93,7 +93,10 @@ fn every_share_gets_its_part() {
     for shares in [1, 2, 16] {
         let mut counts = vec![0; shares];
         for port in 1024..9216 {
-            counts[share(&of_port(port), shares)] += 1;
+            let [a, b] = of_port(port).ends;
+            let of_it = share(&a, &b, shares);
+            assert_eq!(of_it, share(&b, &a, shares));
+            counts[of_it] += 1;
         }
         let fair = 8192 / shares;
         assert!(
