@@ -60,7 +60,8 @@ impl Pools {
                 client: (side == Side::Client).then_some((end.high, end.low)),
                 prompt,
             };
-            let of_these = |f: &Finding| (f.kind == Kind::NagleRoundTrip) == prompt;
+            // Those whose occasions these odds have: without a handshake no ACK is known to be prompt.
+            let of_these = |f: &Finding| f.hold().is_some_and(|hold| hold.prompt) == prompt;
             let mut suspects = conversation.suspects(from).filter(of_these).peekable();
             let no_room = |suspect: Finding| {
                 let frame = suspect.last_frame();

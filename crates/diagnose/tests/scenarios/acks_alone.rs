@@ -7,6 +7,8 @@ use tinygram_engine::Flags;
 use tinygram_wire::capture::Reader;
 use tinygram_wire::decode;
 
+use crate::player::Player;
+
 /// Whether the frames with SYN are read.
 #[derive(Clone, Copy, PartialEq)]
 enum Syns {
@@ -86,6 +88,32 @@ fn a_round_trip_that_acks_alone_tell_is_never_certain() {
         assert_eq!(certain(&name, Syns::Kept).1, 0, "{name}");
     }
     assert!(certain("vpn-late-acks", Syns::Cut).1 > 0);
+}
+
+/// Far from the sender, and without a handshake, several holds for a round trip are no proof. They are possible, and none is
+/// forgotten.
+#[test]
+fn what_acks_alone_suggest_is_possible() {
+    let turn = "
+        10    c P 100
+        10.1  s .
+        50.1  c P 200
+        50.3  s P 300
+        90.3  c .
+    ";
+    let mut player = Player::new();
+    for _ in 0..6 {
+        player.play(turn).later(1000);
+    }
+    let report = player.report();
+    let kinds: Vec<_> = report.findings.iter().map(|it| it.kind).collect();
+    let possible = report.findings.iter();
+    let possible = possible.filter(|it| it.tier() == Tier::Possible).count();
+    assert!(possible > 0, "{kinds:?}");
+    assert!(
+        kinds.iter().all(|kind| *kind == Kind::NagleRoundTrip),
+        "{kinds:?}"
+    );
 }
 
 /// Returns the names of the corpus' captures that this format reads.
