@@ -70,6 +70,26 @@ fn answers_to_pipelined_requests_cannot_be_gathered() {
     assert_eq!(floods(10, 80), 1);
 }
 
+/// A sender with RACK-TLP sends what Nagle's rule holds once nothing is acknowledged for a probe timeout, so behind a full segment
+/// and a short one a third may leave long before the late ACK. What leaves sooner, or a second one, shows that it holds none.
+#[test]
+fn a_tail_loss_probe_does_not_clear_a_sender_that_holds() {
+    let stalls = |third: &str| {
+        let mut player = Player::new();
+        player.play(OPEN);
+        for _ in 0..2 {
+            player.later(300).play(&format!(
+                "10.0 c D 1460\n10.01 c P 300\n{third}\n210.0 s .\n210.2 s P 50\n210.4 c ."
+            ));
+        }
+        player.later(300).play(STALL);
+        accused(&player.report()).len()
+    };
+    assert_eq!(stalls("60.0 c P 100"), 1);
+    assert_eq!(stalls("12.2 c P 100"), 0);
+    assert_eq!(stalls("60.0 c P 100\n110.0 c P 100"), 0);
+}
+
 /// A proxy nearby has answered the handshake, and every ACK takes a plain round trip of 21 ms to the server behind it: no
 /// receiver delays any. With one ACK that came at once, the others were delayed; and so they were if the server
 /// answered the handshake itself, for its SYN has passed as many routers as its ACKs.

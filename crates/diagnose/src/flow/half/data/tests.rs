@@ -38,6 +38,39 @@ fn short_segments_are_told_by_what_was_open_before_them() {
     assert_eq!((told.half.tally.past_full, told.half.tally.defied), (1, 0));
 }
 
+/// A tail loss probe takes what a rule holds, once for a flight: two round trips after the last segment or ACK and 2 ms more at
+/// the soonest, behind a single segment 200 ms more.
+#[test]
+fn what_may_be_a_probe_defies_no_rule() {
+    let defied = |flight: &[u32], round_trip_ms: i64, sent_ms: &[f64]| {
+        let mut told = Told::from(1);
+        told.half.path.measured(round_trip_ms * 1_000_000);
+        flight.iter().for_each(|len| {
+            told.sends(1.0, *len);
+        });
+        for at_ms in sent_ms {
+            told.sends(1.0 + at_ms, 100);
+        }
+        assert_eq!(told.half.flight_defied, told.half.tally.defied > 0);
+        told.half.tally.defied
+    };
+    assert_eq!(defied(&[1000, 400], 5, &[11.99]), 1);
+    assert_eq!(defied(&[1000, 400], 5, &[12.0]), 0);
+    assert_eq!(defied(&[1000, 400], 5, &[12.0, 900.0]), 1);
+    assert_eq!(defied(&[400], 5, &[209.99]), 1);
+    assert_eq!(defied(&[400], 5, &[210.0]), 0);
+    // The next flight may have one, too; an ACK of a part begins the wait anew.
+    let mut told = Told::from(1);
+    told.half.path.measured(5_000_000);
+    told.sends(1.0, 1000).sends(1.0, 400).sends(20.0, 100);
+    told.hears(30.0, 1501).sends(40.0, 1000).sends(40.0, 400);
+    told.sends(60.0, 100);
+    assert_eq!(told.half.tally.defied, 0);
+    told.hears(70.0, 3001).sends(80.0, 1000).sends(80.0, 400);
+    told.hears(90.0, 4001).sends(101.9, 100);
+    assert_eq!(told.half.tally.defied, 1);
+}
+
 /// Mergeable: within 10 ms, both short, together at most one segment, and nothing from the peer
 /// between them.
 #[test]
