@@ -141,12 +141,12 @@ pub fn look(frame: &Frame<'_>) -> Result<(Segment, Around), Unread> {
         data: frame.data,
         on_wire: frame.wire_len as usize,
     };
-    // Nearly every frame is such a one.
+    // Nearly every frame is such a one: IPv4 without options.
     if frame.link == LinkType::ETHERNET
         && let Some(IPV4) = be16(bytes.data, 12)
-        && bytes.data.get(14).is_some_and(|version| version >> 4 == 4)
+        && bytes.data.get(14) == Some(&0x45)
     {
-        return ipv4(bytes.behind(14)?, 0);
+        return ipv4(bytes.behind(14)?, 20, 0);
     }
     other(bytes, frame.link)
 }
@@ -243,17 +243,17 @@ fn ether_type(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Look {
 /// Reads an IP packet.
 fn ip(bytes: Bytes<'_>, depth: u8) -> Look {
     match bytes.data.first().ok_or(Unread::Cut)? >> 4 {
-        4 => ipv4(bytes, depth),
+        4 => ipv4(bytes, usize::from(bytes.data[0] & 0x0f) * 4, depth),
         6 => ipv6(bytes, depth),
         _ => Err(Unread::NoTcp),
     }
 }
 
+/// Reads an IPv4 packet with a header of this length.
 #[expect(clippy::inline_always, reason = "a part of `look`")]
 #[inline(always)]
-fn ipv4(bytes: Bytes<'_>, depth: u8) -> Look {
+fn ipv4(bytes: Bytes<'_>, header: usize, depth: u8) -> Look {
     let packet: &[u8; 20] = bytes.data.first_chunk().ok_or(Unread::Cut)?;
-    let header = usize::from(packet[0] & 0x0f) * 4;
     let place = be16_of(packet, 6) & 0x3fff;
     if place != 0 {
         return Err(tunnel::fragment(

@@ -1,6 +1,6 @@
 //! Finds whose segment a frame holds without decoding the segment.
 
-use super::{HEAD, IPV4, TCP, be16, be16_of};
+use super::{HEAD, IPV4, TCP, be16_of};
 use crate::capture::{Frame, LinkType};
 use crate::endpoint::Endpoint;
 
@@ -16,45 +16,45 @@ pub struct Plain {
     pub read: usize,
 }
 
-/// Returns the ends of the segment in a plain frame: Ethernet, IPv4 and TCP, with nothing in between. Nearly every
-/// frame is one, and [`look`](super::look) finds a segment in it. Returns `None` for any other frame, which may hold
+/// Returns the ends of the segment in a plain frame: Ethernet, IPv4 without options and TCP, with nothing in between. Nearly
+/// every frame is one, and [`look`](super::look) finds a segment in it. Returns `None` for any other frame, which may hold
 /// a segment all the same.
 #[inline]
 #[must_use]
 pub fn plain(frame: &Frame<'_>) -> Option<Plain> {
-    let data = frame.data;
-    let packet: &[u8; 20] = data.get(ETHERNET..)?.first_chunk()?;
-    let header = usize::from(packet[0] & 0x0f) * 4;
+    // Up to the window field.
+    let head: &[u8; ETHERNET + HEADER + 16] = frame.data.first_chunk()?;
     let is_plain = frame.link == LinkType::ETHERNET
-        && be16(data, 12) == Some(IPV4)
-        && packet[0] >> 4 == 4
-        && be16_of(packet, 6) & FRAGMENT == 0
-        && packet[9] == TCP
-        && header >= packet.len();
+        && be16_of(head, 12) == IPV4
+        && head[ETHERNET] == VERSION_AND_LENGTH
+        && be16_of(head, ETHERNET + 6) & FRAGMENT == 0
+        && head[ETHERNET + 9] == TCP;
     if !is_plain {
         return None;
     }
-    let segment: &[u8; 16] = data.get(ETHERNET + header..)?.first_chunk()?;
-    let total = match usize::from(be16_of(packet, 2)) {
+    let total = match usize::from(be16_of(head, ETHERNET + 2)) {
         0 => (frame.wire_len as usize).saturating_sub(ETHERNET),
         total => total,
     };
-    let length = usize::from(segment[12] >> 4) * 4;
-    if length < 20 || total.checked_sub(header)? < length {
+    let length = usize::from(head[ETHERNET + HEADER + 12] >> 4) * 4;
+    if length < 20 || total < HEADER + length {
         return None;
     }
-    let end = |at: usize, port| {
-        let octets = [packet[at], packet[at + 1], packet[at + 2], packet[at + 3]];
-        Endpoint::v4(octets, port)
+    let end = |at: usize, port: usize| {
+        let octets = [head[at], head[at + 1], head[at + 2], head[at + 3]];
+        Endpoint::v4(octets, be16_of(head, port))
     };
     Some(Plain {
-        source: end(12, be16_of(segment, 0)),
-        destination: end(16, be16_of(segment, 2)),
-        read: data.len().min(ETHERNET + header + length + HEAD),
+        source: end(ETHERNET + 12, ETHERNET + HEADER),
+        destination: end(ETHERNET + 16, ETHERNET + HEADER + 2),
+        read: frame.data.len().min(ETHERNET + HEADER + length + HEAD),
     })
 }
 
 /// The length of an Ethernet header.
 const ETHERNET: usize = 14;
+/// The length of an IPv4 header without options, and its first octet.
+const HEADER: usize = 20;
+const VERSION_AND_LENGTH: u8 = 0x45;
 /// The bits of IPv4's fragment field that a whole packet has not set.
 const FRAGMENT: u16 = 0x3fff;
