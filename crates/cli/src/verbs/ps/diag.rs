@@ -16,8 +16,9 @@ use netlink_packet_sock_diag::inet::{
 use netlink_sys::protocols::NETLINK_SOCK_DIAG;
 use netlink_sys::{Socket, SocketAddr as NetlinkAddress};
 
-use super::connection::{Connection, Counts, state_name};
+use super::connection::{Connection, state_name};
 use super::live;
+use super::socket::Counts;
 
 /// Returns every connection with its inode, which is 0 if its process has ended.
 pub(crate) fn connections() -> io::Result<Vec<(u64, Connection)>> {

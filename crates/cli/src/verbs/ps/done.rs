@@ -4,9 +4,9 @@ use tinygram_host::names::Names;
 use tinygram_watch::seen::Seen;
 
 use super::changed;
-use super::connection::{self, Table};
 use super::plan::Plan;
 use super::summary::{self, Process};
+use super::table::{self, Table};
 use crate::exit::Failure;
 
 /// What was seen at one time.
@@ -20,7 +20,7 @@ pub(super) struct Looked {
 }
 
 pub(super) fn look(plan: &Plan, names: &mut Names) -> Result<Looked, Failure> {
-    let table = connection::gather(plan.target.as_ref(), names);
+    let table = table::gather(plan.target.as_ref(), names);
     let mut table = table.map_err(|error| Failure::Io {
         doing: "asking the kernel for its TCP sockets".into(),
         error,

@@ -19,7 +19,8 @@ use tinygram_host::names::Names;
 use tinygram_host::process::{self, user_name};
 use tinygram_link::tcp_info::{get, tcp_info};
 
-use super::connection::{Connection, Counts, Options, Owner, state_name};
+use super::connection::{Connection, Owner, state_name};
+use super::socket::{Counts, Options};
 use crate::covered::Covered;
 
 /// Calls `visit` with every descriptor of every process that leads to a socket, and with a function

@@ -12,7 +12,9 @@ mod order;
 mod page;
 mod plan;
 mod show;
+mod socket;
 mod summary;
+mod table;
 mod verdict;
 
 use std::time::Instant;

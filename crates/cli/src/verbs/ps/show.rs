@@ -8,7 +8,9 @@ use tinygram_host::target::Target;
 use tinygram_report::Columns;
 use tinygram_watch::seen::Seen;
 
-use super::connection::{Connection, Owner, Table};
+use super::connection::{Connection, Owner};
+use super::socket::Options;
+use super::table::Table;
 use crate::amount::in_words;
 use crate::covered::State;
 
@@ -142,7 +144,7 @@ fn row(connection: &Connection) -> [String; 15] {
         ),
     };
     let options = connection.options.as_ref();
-    let told = |tell: fn(&super::connection::Options) -> String| options.map_or_else(unknown, tell);
+    let told = |tell: fn(&Options) -> String| options.map_or_else(unknown, tell);
     let first = connection.owners.first();
     [
         pid,

@@ -6,9 +6,10 @@ use serde::Serialize;
 use tinygram_report::Columns;
 use tinygram_watch::seen::Seen;
 
-use super::connection::{Owner, Table};
+use super::connection::Owner;
 use super::order::Figures;
 use super::show;
+use super::table::Table;
 use crate::covered::State;
 
 /// A process, or all connections whose process may not be seen.

@@ -7,7 +7,7 @@ use tinygram_stalls::thresholds::{
     ENOUGH_SEGMENTS, LEAST_WAIT_NS, SEVERAL_PER_ANSWER, SMALL_SHARE, WAITING_ROUND_TRIPS,
 };
 
-use super::connection::{Counts, Options};
+use super::socket::{Counts, Options};
 
 /// A sign of trouble, with the figures on which it is based.
 #[derive(Clone, Debug, PartialEq, Serialize)]
