@@ -490,7 +490,7 @@ fn many_connections_are_summed_up_first() {
     let paths: Vec<&Path> = captures.iter().map(PathBuf::as_path).collect();
     let out = text(&diagnose(&[], &paths).stdout);
     let connections = json(&diagnose(&["--json"], &paths))["summary"]["connections"].clone();
-    let totals = out.find("By server and port:");
+    let totals = out.find("server and port  ");
     let table = out.find("client -> server  ");
     match connections.as_u64() >= Some(20) {
         true => assert!(totals.is_some() && totals < table, "{out}"),

@@ -5,11 +5,13 @@ use std::fmt::Write;
 use std::io::Write as _;
 
 use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Kind, Lookalike, Side, recipes};
+use tinygram_diagnosis::totals::{self, Total};
 use tinygram_diagnosis::{
     Capture, Diagnosis, Group, Perhaps, asides, audit, groups, outcome, perhaps, plural, rtt,
-    seconds, totals,
+    seconds,
 };
 use tinygram_report::Columns;
+use tinygram_stalls::recipes::Recipe;
 use tinygram_stalls::{Tier, ms};
 
 use super::super::plan::Plan;
@@ -68,30 +70,47 @@ fn overall(out: &mut String, results: &Diagnosis) {
         return;
     }
     let tables = [
-        ("By server and port", totals::by_service(results)),
-        ("To be changed at", totals::by_host(results)),
+        ("server and port", totals::by_service(results)),
+        ("to be changed at", totals::by_host(results)),
     ];
-    for (title, rows) in tables {
+    for (who, rows) in tables {
         if rows.is_empty() {
             continue;
         }
-        let width = rows.iter().take(ROWS).map(|t| t.who.len()).max();
-        let _ = writeln!(out, "\n{title}:");
-        for total in rows.iter().take(ROWS) {
-            let mut cells = vec![plural(total.connections, "connection")];
-            if total.stalls > 0 {
-                let stalls = plural(total.stalls, "stall");
-                cells.push(format!("{stalls} cost {}", seconds(total.cost_ns)));
-            }
-            if total.floods > 0 {
-                cells.push(plural(total.floods, "flood"));
-            }
-            let width = width.unwrap_or(0);
-            let _ = writeln!(out, "  {:<width$}  {}", total.who, cells.join(", "));
+        let cells: Vec<_> = rows.iter().take(ROWS).map(total).collect();
+        let _ = writeln!(out);
+        for line in totals_of(who).lines(&cells, usize::MAX) {
+            let _ = writeln!(out, "{line}");
         }
         if rows.len() > ROWS {
             let _ = writeln!(out, "  ... and {} more", rows.len() - ROWS);
         }
+    }
+}
+
+/// Returns the columns of a table of totals; `who` says of whom.
+fn totals_of(who: &'static str) -> Columns<5> {
+    Columns {
+        headings: [who, "connections", "stalls", "cost", "floods"],
+        left: [true, false, false, false, false],
+    }
+}
+
+fn total(of: &Total) -> [String; 5] {
+    [
+        of.who.clone(),
+        of.connections.to_string(),
+        of.stalls.to_string(),
+        cost(of.stalls, of.cost_ns),
+        of.floods.to_string(),
+    ]
+}
+
+/// Returns what stalls cost, if there are any.
+fn cost(stalls: usize, ns: i64) -> String {
+    match stalls {
+        0 => "-".to_owned(),
+        _ => seconds(ns),
     }
 }
 
@@ -157,10 +176,7 @@ fn row(r: &ConnectionReport) -> [String; 9] {
         r.directions[0].mss.min(r.directions[1].mss).to_string(),
         timers,
         r.stalls.to_string(),
-        match r.stalls {
-            0 => "-".to_owned(),
-            _ => seconds(r.cost_ns),
-        },
+        cost(r.stalls as usize, r.cost_ns),
     ]
 }
 
@@ -241,8 +257,10 @@ fn findings(out: &mut String, plan: &Plan, results: &Diagnosis, group: &Group<'_
     }
     let _ = writeln!(out);
     let limit = if plan.verbose { usize::MAX } else { LISTED };
-    for finding in group.findings.iter().take(limit) {
-        let _ = writeln!(out, "  {}", line(group.capture, finding));
+    let shown = group.findings.iter().take(limit);
+    let rows: Vec<_> = shown.map(|it| finding_row(group.capture, it)).collect();
+    for line in FINDINGS.lines(&rows, usize::MAX) {
+        let _ = writeln!(out, "  {line}");
     }
     if group.findings.len() > limit {
         let _ = writeln!(
@@ -290,54 +308,69 @@ fn findings(out: &mut String, plan: &Plan, results: &Diagnosis, group: &Group<'_
 
 /// Writes the possible findings, which accuse nobody, with their frames.
 fn possible(out: &mut String, plan: &Plan, results: &Diagnosis) {
-    let mut found = results
-        .findings()
-        .filter(|(_, f)| !f.tier().accuses())
-        .peekable();
-    if found.peek().is_none() {
+    let all = results.findings().filter(|(_, f)| !f.tier().accuses());
+    let found: Vec<_> = all.collect();
+    if found.is_empty() {
         return;
     }
     let _ = writeln!(out, "\nPossible, and not counted:");
     let limit = if plan.verbose { usize::MAX } else { LISTED };
-    for (capture, finding) in found.by_ref().take(limit) {
-        let _ = writeln!(
-            out,
-            "  {}  {}; the {} {}",
-            line(capture, finding),
-            finding.kind,
-            finding.sender,
-            finding.habit()
-        );
+    let shown = &found[..found.len().min(limit)];
+    let rows: Vec<_> = shown.iter().map(|it| possible_row(it.0, it.1)).collect();
+    let lines = POSSIBLE.lines(&rows, usize::MAX);
+    let _ = writeln!(out, "  {}", lines[0]);
+    for (line, (_, finding)) in lines[1..].iter().zip(shown) {
+        let _ = writeln!(out, "  {line}");
         if plan.verbose {
             audit::write(out, finding);
         }
     }
-    let more = found.count();
+    let more = found.len() - shown.len();
     if more > 0 {
         let _ = writeln!(out, "  ... and {more} more (--verbose)");
     }
 }
 
-fn line(capture: &Capture, finding: &Finding) -> String {
+const FINDINGS: Columns<6> = Columns {
+    headings: ["at", "cost", "conn", "from -> to", "frames", "tier"],
+    left: [false, false, false, true, true, true],
+};
+
+const POSSIBLE: Columns<7> = Columns {
+    headings: ["at", "cost", "conn", "from -> to", "frames", "tier", "what"],
+    left: [false, false, false, true, true, true, true],
+};
+
+fn finding_row(capture: &Capture, finding: &Finding) -> [String; 6] {
     let since = finding.start_ns - capture.report.summary.first_ns;
-    let cost = match finding.kind.is_stall() {
-        true => format!("  {:>8}", ms(finding.cost_ns)),
-        false => String::new(),
-    };
-    format!(
-        "{:>12.6} s{cost}  conn {}  {} -> {}  {}  {}",
-        since as f64 / 1e9,
-        finding.connection,
-        finding.sender,
-        finding.sender.other(),
-        frames(finding),
-        finding.tier()
-    )
+    [
+        format!("{:.6} s", since as f64 / 1e9),
+        match finding.kind.is_stall() {
+            true => ms(finding.cost_ns),
+            false => "-".to_owned(),
+        },
+        finding.connection.to_string(),
+        format!("{} -> {}", finding.sender, finding.sender.other()),
+        numbers(finding),
+        finding.tier().to_string(),
+    ]
+}
+
+fn possible_row(capture: &Capture, finding: &Finding) -> [String; 7] {
+    let [at, cost, connection, ends, frames, tier] = finding_row(capture, finding);
+    let (kind, sender, habit) = (finding.kind, finding.sender, finding.habit());
+    let what = format!("{kind}; the {sender} {habit}");
+    [at, cost, connection, ends, frames, tier, what]
 }
 
 fn frames(finding: &Finding) -> String {
+    format!("frames {}", numbers(finding))
+}
+
+/// Returns the numbers of a finding's frames.
+fn numbers(finding: &Finding) -> String {
     let numbers: Vec<_> = finding.frames.iter().map(|m| m.frame.to_string()).collect();
-    format!("frames {}", numbers.join(", "))
+    numbers.join(", ")
 }
 
 /// What has been printed for a live capture: each kind's first finding in full, then a running
@@ -415,16 +448,20 @@ pub(in super::super) fn recipes() -> String {
         out,
         "Where many small writes follow each other, write once: TCP_NODELAY turns them into as many packets.\n"
     );
-    for recipe in recipes::TABLE {
-        let _ = writeln!(
-            out,
-            "{:<18} {:<12} {}",
-            recipe.place,
-            recipe.cure.name(),
-            recipe.text
-        );
+    let rows: Vec<_> = recipes::TABLE.iter().map(recipe).collect();
+    for line in RECIPES.lines(&rows, usize::MAX) {
+        let _ = writeln!(out, "{line}");
     }
     out
+}
+
+const RECIPES: Columns<3> = Columns {
+    headings: ["where", "cure", "what to write or set"],
+    left: [true, true, true],
+};
+
+fn recipe(recipe: &Recipe) -> [String; 3] {
+    [recipe.place, recipe.cure.name(), recipe.text].map(str::to_owned)
 }
 
 fn capital(text: &str) -> String {

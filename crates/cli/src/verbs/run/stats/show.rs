@@ -6,6 +6,7 @@ use std::fmt::Write;
 use tinygram_coalesce::Policy;
 use tinygram_preload::page::Cause;
 use tinygram_preload::settings::Settings;
+use tinygram_report::Columns;
 
 use super::{Counts, Peer, Waited};
 use crate::amount::counted;
@@ -46,36 +47,10 @@ pub(crate) fn text(settings: &Settings<'_>, counts: &Counts) -> String {
         out += "no TCP connection was made or accepted\n";
         return out + &remarks(counts);
     }
-    let width = counts
-        .peers
-        .iter()
-        .take(SHOWN)
-        .map(|peer| peer.name().len())
-        .max()
-        .unwrap_or(0)
-        .max(6);
-    let _ = writeln!(
-        out,
-        "{:width$} {:>6} {:>9} {:>9} {:>9} {:>11} {:>8}",
-        "remote", "conns", "writes", "segments", "merged", "longest", "rescues"
-    );
-    for peer in counts.peers.iter().take(SHOWN) {
-        let segments = if peer.connections_ended_unseen < peer.connections {
-            peer.segments_sent.to_string()
-        } else {
-            "?".into()
-        };
-        let _ = writeln!(
-            out,
-            "{:width$} {:>6} {:>9} {:>9} {:>9} {:>8.0} us {:>8}",
-            peer.name(),
-            peer.connections,
-            peer.writes,
-            segments,
-            peer.writes_merged,
-            peer.longest_hold_us,
-            peer.watchdog_rescues,
-        );
+    let rows: Vec<_> = counts.peers.iter().take(SHOWN).map(row).collect();
+    for line in PEERS.lines(&rows, usize::MAX) {
+        out += &line;
+        out.push('\n');
     }
     if counts.peers.len() > SHOWN {
         let _ = writeln!(
@@ -90,6 +65,35 @@ pub(crate) fn text(settings: &Settings<'_>, counts: &Counts) -> String {
         out.push('\n');
     }
     out + &remarks(counts)
+}
+
+const PEERS: Columns<7> = Columns {
+    headings: [
+        "REMOTE",
+        "CONNECTIONS",
+        "WRITES",
+        "SEGMENTS",
+        "MERGED",
+        "LONGEST HOLD",
+        "RESCUES",
+    ],
+    left: [true, false, false, false, false, false, false],
+};
+
+fn row(peer: &Peer) -> [String; 7] {
+    let is_seen = peer.connections_ended_unseen < peer.connections;
+    [
+        peer.name(),
+        peer.connections.to_string(),
+        peer.writes.to_string(),
+        match is_seen {
+            true => peer.segments_sent.to_string(),
+            false => "?".to_owned(),
+        },
+        peer.writes_merged.to_string(),
+        format!("{:.0} us", peer.longest_hold_us),
+        peer.watchdog_rescues.to_string(),
+    ]
 }
 
 fn causes(counts: &Counts) -> String {
