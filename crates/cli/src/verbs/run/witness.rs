@@ -11,13 +11,15 @@ use std::thread;
 
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
 use rustix::thread::futex;
+use serde::Serialize;
 use tinygram_preload::page::{EXITED, NEVER_RAN, Page, RUNS};
 
 use crate::exit::Failure;
 
 /// How the program ended, as far as it can be known.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct End {
+    #[serde(rename = "exit_code")]
     pub(crate) code: Option<i32>,
     pub(crate) signal: Option<i32>,
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use tinygram_coalesce::Policy;
+use serde::Serialize;
+use tinygram_coalesce::{Policy, Rules};
 use tinygram_preload::page::Cause;
 use tinygram_preload::settings::Settings;
 use tinygram_report::Columns;
@@ -19,20 +20,60 @@ pub(crate) fn json(
     end: End,
     counts: &Counts,
 ) -> String {
-    let document = serde_json::json!({
-        "schema": "tinygram.run/1",
-        "policy": settings.rules.policy.name(),
-        "hold_below_bytes": settings.rules.hold_below,
-        "watchdog_us": settings.rules.watchdog_ns as f64 / 1e3,
-        "eager": settings.rules.eager,
-        "only": settings.only.iter().flatten().map(ToString::to_string).collect::<Vec<_>>(),
-        "program": program,
-        "exit_code": end.code,
-        "signal": end.signal,
-        "in_words": in_words(settings, counts),
-        "counts": counts,
-    });
-    format!("{document:#}\n")
+    tinygram_report::json(&Document {
+        schema: "tinygram.run/1",
+        parameters: Parameters::of(settings),
+        program,
+        end,
+        in_words: in_words(settings, counts),
+        counts,
+    })
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    parameters: Parameters,
+    program: &'a [String],
+    #[serde(flatten)]
+    end: End,
+    in_words: Vec<String>,
+    counts: &'a Counts,
+}
+
+/// The settings as the document has them.
+#[derive(Serialize)]
+struct Parameters {
+    policy: &'static str,
+    hold_below_bytes: usize,
+    watchdog_us: f64,
+    eager: bool,
+    only: Vec<String>,
+}
+
+impl Parameters {
+    fn of(settings: &Settings<'_>) -> Self {
+        // Every field is named, so that a new setting that is forgotten here does not compile.
+        let Settings {
+            rules:
+                Rules {
+                    policy,
+                    hold_below,
+                    watchdog_ns,
+                    eager,
+                },
+            only,
+            stats: _,
+        } = settings;
+        Self {
+            policy: policy.name(),
+            hold_below_bytes: *hold_below,
+            watchdog_us: *watchdog_ns as f64 / 1e3,
+            eager: *eager,
+            only: only.iter().flatten().map(ToString::to_string).collect(),
+        }
+    }
 }
 
 /// Returns a line per remote address, then the causes and explanations.
