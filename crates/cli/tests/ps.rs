@@ -2,10 +2,11 @@
 
 #![cfg(target_os = "linux")]
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -108,17 +109,44 @@ fn watch_takes_its_seconds_as_a_word_of_their_own() {
     let (_client, _server, port) = connection();
     let mut child = Command::new(env!("CARGO_BIN_EXE_tinygram"))
         .args(["ps", "--json", "--watch", "0.1", &port])
-        .stdout(std::process::Stdio::piped())
+        .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let out = std::io::BufReader::new(child.stdout.take().unwrap());
-    let lines = std::io::BufRead::lines(out).take(2).map(Result::unwrap);
+    let out = BufReader::new(child.stdout.take().unwrap());
+    let lines = BufRead::lines(out).take(2).map(Result::unwrap);
     for line in lines.collect::<Vec<_>>() {
         let document: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(document["target"], *port);
     }
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+/// It asks between pages whether to stop: the next page would be due in an hour.
+#[test]
+fn ctrl_c_ends_a_watch_in_order_and_at_once() {
+    let (_client, _server, port) = connection();
+    for (target, code) in [(port.as_str(), 0), ("no-such-program", 1)] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tinygram"))
+            .args(["ps", "--json", "--watch", "3600", target])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut pages = BufReader::new(child.stdout.take().unwrap());
+        let mut page = String::new();
+        pages.read_line(&mut page).unwrap();
+        assert!(page.contains("tinygram.ps/1"), "{page}");
+        #[expect(clippy::disallowed_methods, reason = "how soon it ends is real time")]
+        let asked = Instant::now();
+        // SAFETY: a child that has not been waited for.
+        unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
+        let status = child.wait().unwrap();
+        let took = asked.elapsed();
+        assert_eq!(status.code(), Some(code), "{status:?}");
+        assert!(took < Duration::from_secs(5), "{took:?}");
+        assert_eq!(pages.read_line(&mut page).unwrap(), 0);
+    }
 }
 
 #[test]
@@ -252,14 +280,10 @@ fn a_script_is_a_target() {
                 end, _ = listener.accept()\nprint('there', flush=True)\nclient.recv(1)\n";
     std::fs::write(&script, text).unwrap();
     let mut python = Command::new("python3");
-    let mut python = python
-        .arg(&script)
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut python = python.arg(&script).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     let said = python.stdout.take().unwrap();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(said), &mut line).unwrap();
+    BufRead::read_line(&mut BufReader::new(said), &mut line).unwrap();
     let output = ps(&["two-ends.py"]);
     let json = ps(&["two-ends.py", "--json"]);
     python.kill().unwrap();

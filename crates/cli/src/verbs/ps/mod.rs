@@ -23,6 +23,7 @@ use tinygram_host::names::Names;
 
 use crate::exit::{Done, Failure};
 use crate::flags::{JournalFolder, Places};
+use crate::stop;
 use order::Sort;
 use plan::Plan;
 
@@ -66,21 +67,23 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let plan = Plan::of(args).map_err(Failure::Input)?;
     let mut names = Names::below(plan.root.clone());
+    if plan.interval.is_some() {
+        stop::listen()?;
+    }
     // Pages come at this interval, however long one takes; missed ones are not made up for.
     let mut next = now();
     loop {
         let looked = done::look(&plan, &mut names)?;
         page::show(&plan, &looked)?;
-        let Some(interval) = plan.interval else {
+        if let Some(interval) = plan.interval {
+            next = (next + interval).max(now());
+            stop::wait(next.saturating_duration_since(now()));
+        }
+        if plan.interval.is_none() || stop::is_asked() {
             // As grep does: exit code 1 if nothing matches.
-            return Ok(if plan.target.is_some() && looked.seen.connections == 0 {
-                Done::Found
-            } else {
-                Done::Well
-            });
-        };
-        next = (next + interval).max(now());
-        std::thread::sleep(next - now());
+            let is_unmet = plan.target.is_some() && looked.seen.connections == 0;
+            return Ok(if is_unmet { Done::Found } else { Done::Well });
+        }
     }
 }
 
