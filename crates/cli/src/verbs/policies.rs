@@ -5,7 +5,7 @@ use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_engine::sender::send_policy::{Needs, Registered, SendPolicy};
 use tinygram_kernel::Policy;
 use tinygram_naglemark_live::in_kernel;
-use tinygram_report::{Align, Column, Document, Entry, Table, csv, json};
+use tinygram_report::{Column, Document, Entry, Table, csv, json};
 use tinygram_tables::{Rows, schemas};
 
 use crate::exit::{Done, Failure};
@@ -153,14 +153,7 @@ fn table<'a>(side: &str, policies: impl Iterator<Item = &'a Listed>) -> Table {
         } else {
             "ACK policies: when the receiver acknowledges (--ack-policy)".into()
         },
-        columns: heads
-            .iter()
-            .map(|&head| Column {
-                group: String::new(),
-                head: head.into(),
-                align: Align::Left,
-            })
-            .collect(),
+        columns: heads.iter().copied().map(Column::words).collect(),
         rows: policies
             .map(|policy| {
                 let mut row = vec![

@@ -3,10 +3,10 @@
 use std::io;
 
 use tinygram_diagnose::Side;
-use tinygram_report::{Article, Badge, Chart, Entry, Section, Table, Tone};
+use tinygram_report::{Article, Badge, Chart, Column, Entry, Section, Table, Tone};
 
 use super::time_sequence::{self, clock};
-use super::{code, left_out, numbers, words};
+use super::{code, left_out};
 use crate::audit;
 use crate::group::{Group, plural, seconds};
 use crate::trace::{self, Excerpt};
@@ -120,11 +120,11 @@ fn every_finding(group: &Group<'_>) -> Section {
     };
     let table = Table {
         columns: vec![
-            words("UTC"),
-            numbers("cost"),
-            numbers("connection"),
-            numbers("frames"),
-            numbers("how sure"),
+            Column::words("UTC"),
+            Column::numbers("cost"),
+            Column::numbers("connection"),
+            Column::numbers("frames"),
+            Column::numbers("how sure"),
         ],
         rows: group.findings.iter().take(LISTED).map(row).collect(),
         notes: left_out(group.findings.len(), LISTED, "finding"),

@@ -8,7 +8,7 @@ mod timeline;
 
 use std::io;
 
-use tinygram_report::{Align, Article, Column, Entry, Page, Part, Section, Table, Tone};
+use tinygram_report::{Article, Column, Entry, Page, Part, Section, Table, Tone};
 use tinygram_stalls::recipes;
 
 use crate::group::{Group, groups, plural};
@@ -86,7 +86,7 @@ fn recipe_article() -> Article {
             .into()
     };
     let table = Table {
-        columns: ["where", "what it does", "how"].map(words).into(),
+        columns: ["where", "what it does", "how"].map(Column::words).into(),
         rows: recipes::general().map(row).collect(),
         ..Table::default()
     };
@@ -115,22 +115,6 @@ fn part(title: &str, lead: &str) -> Section {
         title: title.into(),
         lead: lead.into(),
     })
-}
-
-fn words(head: &str) -> Column {
-    column(head, Align::Left)
-}
-
-fn numbers(head: &str) -> Column {
-    column(head, Align::Right)
-}
-
-fn column(head: &str, align: Align) -> Column {
-    Column {
-        group: String::new(),
-        head: head.into(),
-        align,
-    }
 }
 
 /// Returns a note about what a list leaves out.

@@ -1,10 +1,10 @@
 //! The possible findings, which accuse nobody.
 
 use tinygram_diagnose::Finding;
-use tinygram_report::{Article, Badge, Entry, Section, Table, Tone};
+use tinygram_report::{Article, Badge, Column, Entry, Section, Table, Tone};
 
+use super::left_out;
 use super::time_sequence::clock;
-use super::{left_out, numbers, words};
 use crate::capture::Capture;
 use crate::group::plural;
 use crate::results::Diagnosis;
@@ -19,14 +19,14 @@ pub(super) fn article(results: &Diagnosis) -> Option<Article> {
     }
     let are_many = results.captures.len() > 1;
     let mut columns = vec![
-        words("UTC"),
-        numbers("cost"),
-        numbers("connection"),
-        numbers("frames"),
-        words("what"),
+        Column::words("UTC"),
+        Column::numbers("cost"),
+        Column::numbers("connection"),
+        Column::numbers("frames"),
+        Column::words("what"),
     ];
     if are_many {
-        columns.insert(0, words("capture"));
+        columns.insert(0, Column::words("capture"));
     }
     let table = Table {
         columns,

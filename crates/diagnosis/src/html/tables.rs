@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use tinygram_diagnose::{ConnectionReport, Lookalike};
-use tinygram_report::{Entry, Section, Table, Tone};
+use tinygram_report::{Column, Entry, Section, Table, Tone};
 
-use super::{left_out, numbers, words};
+use super::left_out;
 use crate::group::{rtt, seconds};
 use crate::results::Diagnosis;
 use crate::totals::{self, Total};
@@ -34,10 +34,10 @@ fn total_table(title: &str, totals: &[Total]) -> Table {
         entries.map(Entry::new).into()
     };
     let [connections, stalls, cost, floods] =
-        ["connections", "stalls", "cost", "floods"].map(numbers);
+        ["connections", "stalls", "cost", "floods"].map(Column::numbers);
     Table {
         title: title.into(),
-        columns: vec![words(""), connections, stalls, cost, floods],
+        columns: vec![Column::words(""), connections, stalls, cost, floods],
         rows: totals.iter().take(ROWS).map(row).collect(),
         notes: left_out(totals.len(), ROWS, "row"),
     }
@@ -53,16 +53,16 @@ pub(super) fn connections(results: &Diagnosis) -> Vec<Section> {
         .collect();
     reports.sort_by_key(|(_, it)| (std::cmp::Reverse(it.cost_ns), std::cmp::Reverse(it.frames)));
     let are_many = results.captures.len() > 1;
-    let named = are_many.then(|| words("capture"));
+    let named = are_many.then(|| Column::words("capture"));
     let columns = named.into_iter().chain([
-        numbers("no."),
-        words("client \u{2192} server"),
-        numbers("frames"),
-        numbers("RTT"),
-        words("captured"),
-        numbers("stalls"),
-        numbers("cost"),
-        words("looked like a stall and is not"),
+        Column::numbers("no."),
+        Column::words("client \u{2192} server"),
+        Column::numbers("frames"),
+        Column::numbers("RTT"),
+        Column::words("captured"),
+        Column::numbers("stalls"),
+        Column::numbers("cost"),
+        Column::words("looked like a stall and is not"),
     ]);
     let table = Table {
         title: "Connections".into(),

@@ -85,6 +85,36 @@ pub enum Ink {
     Styled,
 }
 
+impl Column {
+    /// Returns a column that belongs to no group.
+    pub fn new(head: impl Into<String>, align: Align) -> Self {
+        Self {
+            group: String::new(),
+            head: head.into(),
+            align,
+        }
+    }
+
+    /// Returns a column of words, to the left.
+    pub fn words(head: impl Into<String>) -> Self {
+        Self::new(head, Align::Left)
+    }
+
+    /// Returns a column of numbers, to the right.
+    pub fn numbers(head: impl Into<String>) -> Self {
+        Self::new(head, Align::Right)
+    }
+
+    /// Returns the column as one of this group.
+    #[must_use]
+    pub fn in_group(self, group: impl Into<String>) -> Self {
+        Self {
+            group: group.into(),
+            ..self
+        }
+    }
+}
+
 impl Entry {
     /// Returns an entry with only a text.
     pub fn new(text: impl Into<String>) -> Self {

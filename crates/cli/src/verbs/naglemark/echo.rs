@@ -11,7 +11,7 @@ use tinygram_naglemark::hosts::{
 };
 use tinygram_naglemark::workload::Waits;
 use tinygram_naglemark::{Agreement, Conditions, Plan, Policy, Random, Series, TrialType};
-use tinygram_report::{Align, Column, Entry, Table};
+use tinygram_report::{Column, Entry, Table};
 
 use super::args::{Args, BackendName, LengthChoice};
 use super::meant::{Meant, OnPaper, OnSockets};
@@ -331,14 +331,7 @@ fn table(model: Model) -> Table {
     };
     Table {
         title: title.into(),
-        columns: heads
-            .iter()
-            .map(|&head| Column {
-                group: String::new(),
-                head: head.into(),
-                align: Align::Left,
-            })
-            .collect(),
+        columns: heads.iter().copied().map(Column::words).collect(),
         rows: details(model)
             .into_iter()
             .map(|detail| {

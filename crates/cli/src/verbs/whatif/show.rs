@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use tinygram_report::{Align, Column, Document, Entry, Row, Table, json};
+use tinygram_report::{Column, Document, Entry, Row, Table, json};
 use tinygram_whatif::forecast::Forecast;
 use tinygram_whatif::offer::Offer;
 use tinygram_whatif::prediction::{Estimate, Figures, LEAST_TURNS, Prediction};
@@ -90,11 +90,6 @@ fn told(plan: &Plan, forecast: &Forecast) -> String {
 }
 
 fn table(forecast: &Forecast) -> Table {
-    let column = |head: &str, align| Column {
-        group: String::new(),
-        head: head.into(),
-        align,
-    };
     let mut rows = vec![row("as it is", "", &forecast.present, false)];
     for (offer, prediction) in &forecast.rows {
         rows.push(row(
@@ -107,13 +102,13 @@ fn table(forecast: &Forecast) -> Table {
     Table {
         title: String::new(),
         columns: vec![
-            column("Setting", Align::Left),
-            column("At", Align::Left),
-            column("p50 ms", Align::Right),
-            column("p99 ms", Align::Right),
-            column("segments a turn", Align::Right),
-            column("packets a second", Align::Right),
-            column("p99 becomes", Align::Left),
+            Column::words("Setting"),
+            Column::words("At"),
+            Column::numbers("p50 ms"),
+            Column::numbers("p99 ms"),
+            Column::numbers("segments a turn"),
+            Column::numbers("packets a second"),
+            Column::words("p99 becomes"),
         ],
         rows,
         notes: Vec::new(),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use tinygram_papers::moldeklev::cures::{Cure, Examined};
 use tinygram_papers::moldeklev::predict::{Area, Class, Deadlock};
-use tinygram_report::{Align, Column, Entry, Table};
+use tinygram_report::{Column, Entry, Table};
 
 use super::super::find::Findings;
 use super::super::plan::Parameters;
@@ -131,11 +131,11 @@ fn simulated(examined: &Examined) -> String {
 
 fn cure_table(cures: &[(Cure, Examined)]) -> Table {
     let heads = [
-        ("What is changed", Align::Left),
-        ("Predicted", Align::Left),
-        ("Simulated", Align::Left),
-        ("Works", Align::Left),
-        ("Paper", Align::Left),
+        "What is changed",
+        "Predicted",
+        "Simulated",
+        "Works",
+        "Paper",
     ];
     let row = |(cure, examined): &(Cure, Examined)| {
         let predicted = match &examined.prediction.deadlock {
@@ -159,13 +159,7 @@ fn cure_table(cures: &[(Cure, Examined)]) -> Table {
     };
     Table {
         title: "What helps".into(),
-        columns: heads
-            .map(|(head, align)| Column {
-                group: String::new(),
-                head: head.into(),
-                align,
-            })
-            .into(),
+        columns: heads.map(Column::words).into(),
         rows: cures.iter().map(row).collect(),
         notes: Vec::new(),
     }

@@ -7,8 +7,7 @@ use tinygram_naglemark::load::{
 };
 use tinygram_report::units::grouped;
 use tinygram_report::{
-    Align, Axis, Chart, Column, Document, Entry, Ink, Mark, Point, Row, Scale, Series, Table, csv,
-    json,
+    Axis, Chart, Column, Document, Entry, Ink, Mark, Point, Row, Scale, Series, Table, csv, json,
 };
 
 use super::super::args::load::{Args, Format};
@@ -250,20 +249,15 @@ impl Shown {
             .map(Entry::new)
             .into()
         };
-        let column = |group: &str, head: &str, align| Column {
-            group: group.into(),
-            head: head.into(),
-            align,
-        };
-        let number = |group: &str, head: &str| column(group, head, Align::Right);
+        let number = |group: &str, head: &str| Column::numbers(head).in_group(group);
         Table {
             title: format!(
                 "Policies under load ({})",
                 self.outcome.conditions.backend
             ),
             columns: vec![
-                column("", "Policy", Align::Left),
-                column("", "ACKs", Align::Left),
+                Column::words("Policy"),
+                Column::words("ACKs"),
                 number("a second", "asked"),
                 number("a second", "answered"),
                 number("ms", "mean"),
@@ -305,20 +299,15 @@ impl Shown {
             }
             row.into_iter().map(Entry::new).collect()
         };
-        let column = |group: &str, head: &str, align| Column {
-            group: group.into(),
-            head: head.into(),
-            align,
-        };
         let mut columns = vec![
-            column("", "Policy", Align::Left),
-            column("", "ACKs", Align::Left),
-            column("", "knee", Align::Right),
-            column("", "left out", Align::Right),
+            Column::words("Policy"),
+            Column::words("ACKs"),
+            Column::numbers("knee"),
+            Column::numbers("left out"),
         ];
         for metric in Metric::ALL {
-            columns.push(column(metric.name(), "distance", Align::Right));
-            columns.push(column(metric.name(), "worst", Align::Right));
+            let heads = ["distance", "worst"].map(Column::numbers);
+            columns.extend(heads.map(|one| one.in_group(metric.name())));
         }
         Table {
             title: "Knees, and distances from the lower envelope of what holds by a fixed rule".into(),

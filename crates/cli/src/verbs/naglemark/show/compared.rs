@@ -3,7 +3,7 @@
 
 use tinygram_naglemark::{Agreement, Cell, Conditions, Outcome, Outliers};
 use tinygram_report::units::size;
-use tinygram_report::{Align, Column, Entry, Table};
+use tinygram_report::{Column, Entry, Table};
 
 use super::panel::COUNTED;
 
@@ -16,12 +16,7 @@ pub(in super::super) fn agreement(agreements: &[Agreement]) -> impl Iterator<Ite
 
 /// Returns a table with one row per cell.
 fn table([one, other]: &[String; 2], agreements: &[Agreement]) -> Table {
-    let column = |group: &str, head: &str, align| Column {
-        group: group.into(),
-        head: head.into(),
-        align,
-    };
-    let number = |group: &str, head: &str| column(group, head, Align::Right);
+    let number = |group: &str, head: &str| Column::numbers(head).in_group(group);
     let row = |it: &Agreement| {
         [
             it.variant.label().into(),
@@ -48,8 +43,8 @@ fn table([one, other]: &[String; 2], agreements: &[Agreement]) -> Table {
     Table {
         title: format!("Agreement of {one} and {other}"),
         columns: vec![
-            column("", "Variant", Align::Left),
-            column("", "Buffers", Align::Left),
+            Column::words("Variant"),
+            Column::words("Buffers"),
             number("", "transfers"),
             number("delayed", one),
             number("delayed", other),
@@ -72,13 +67,7 @@ pub(in super::super) fn conditions(conditions: &[&Conditions]) -> Table {
     let heads = ["Backend", "Link", "Stack", "MSS", "Congestion control"];
     Table {
         title: "Conditions".into(),
-        columns: heads
-            .map(|head| Column {
-                group: String::new(),
-                head: head.into(),
-                align: Align::Left,
-            })
-            .into(),
+        columns: heads.map(Column::words).into(),
         rows: conditions
             .iter()
             .map(|it| {

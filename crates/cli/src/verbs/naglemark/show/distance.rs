@@ -2,7 +2,7 @@
 //! bounds.
 
 use tinygram_report::units::size;
-use tinygram_report::{Align, Column, Entry, Row, Table};
+use tinygram_report::{Column, Entry, Row, Table};
 
 use super::{Panel, Record, distinct};
 
@@ -13,11 +13,7 @@ impl Panel {
     /// distances over everything.
     pub(in super::super) fn distances(&self) -> Table {
         let apps = distinct(self.cells.iter().map(|c| c.app_buffer));
-        let mut columns = vec![Column {
-            group: "App buffer".into(),
-            head: "Variant".into(),
-            align: Align::Left,
-        }];
+        let mut columns = vec![Column::words("Variant").in_group("App buffer")];
         for &app in &apps {
             columns.extend(column_group(&size(app), &["segs", "short"]));
             if self.has_bounds() {
@@ -157,11 +153,8 @@ impl Panel {
 const BOUNDS: [&str; 2] = ["xfew", "xearly"];
 
 fn column_group<'a>(group: &'a str, heads: &'a [&str]) -> impl Iterator<Item = Column> + 'a {
-    heads.iter().map(move |&head| Column {
-        group: group.to_owned(),
-        head: head.to_owned(),
-        align: Align::Right,
-    })
+    let one = move |head: &&str| Column::numbers(*head).in_group(group);
+    heads.iter().map(one)
 }
 
 /// Returns a cell's worst score in words.

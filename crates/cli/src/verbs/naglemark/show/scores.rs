@@ -1,7 +1,7 @@
 //! The paper's own table: the worst score over the trial types, and its letter.
 
 use tinygram_report::units::size;
-use tinygram_report::{Align, Column, Entry, Row, Table};
+use tinygram_report::{Column, Entry, Row, Table};
 
 use super::{Cutoff, Panel, Record, SIMULATED, printed};
 
@@ -12,21 +12,12 @@ impl Panel {
     /// With `published`, each entry has the paper's score beside it.
     pub(in super::super) fn scores(&self, published: bool) -> Table {
         let buffers = self.buffers();
-        let mut columns = vec![Column {
-            group: "App buffer".into(),
-            head: "Socket buffer".into(),
-            align: Align::Left,
-        }];
-        columns.extend(buffers.iter().map(|&(app, socket)| Column {
-            group: size(app),
-            head: size(socket),
-            align: Align::Right,
-        }));
-        columns.push(Column {
-            group: String::new(),
-            head: "Worst".into(),
-            align: Align::Right,
-        });
+        let mut columns = vec![Column::words("Socket buffer").in_group("App buffer")];
+        let of_buffers = buffers
+            .iter()
+            .map(|&(app, socket)| Column::numbers(size(socket)).in_group(size(app)));
+        columns.extend(of_buffers);
+        columns.push(Column::numbers("Worst"));
         let rows = self
             .ranking()
             .into_iter()

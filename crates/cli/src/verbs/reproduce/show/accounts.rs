@@ -2,7 +2,7 @@
 
 use tinygram_papers::experiment::{Class, Paper};
 use tinygram_papers::{Account, Distance};
-use tinygram_report::{Align, Column, Entry, Table};
+use tinygram_report::{Column, Entry, Table};
 
 use super::super::bench::Reproduced;
 use super::words;
@@ -19,11 +19,6 @@ pub(super) const IS: &str = "A free value was chosen so that the reproduction gi
 
 /// Returns a line for each paper of which something is held to it.
 pub(super) fn table(reproduced: &[Reproduced]) -> Table {
-    let column = |group: &str, head: &str, align| Column {
-        group: group.into(),
-        head: head.into(),
-        align,
-    };
     let is_held = |it: &&Reproduced| {
         it.outcome
             .rows
@@ -39,12 +34,10 @@ pub(super) fn table(reproduced: &[Reproduced]) -> Table {
         .into_iter()
         .filter_map(|paper| Account::of(paper, &outcomes));
     let of_printed = ["by rules", "fitted", "held out", "off"];
-    let mut columns = vec![
-        column("", "Paper", Align::Left),
-        column("", "free values", Align::Right),
-    ];
-    columns.extend(of_printed.map(|head| column("printed values", head, Align::Right)));
-    columns.push(column("", "held out, rms of the distances", Align::Left));
+    let mut columns = vec![Column::words("Paper"), Column::numbers("free values")];
+    let one = |head| Column::numbers(head).in_group("printed values");
+    columns.extend(of_printed.map(one));
+    columns.push(Column::words("held out, rms of the distances"));
     Table {
         title: TITLE.into(),
         columns,

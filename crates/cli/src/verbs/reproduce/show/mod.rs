@@ -13,7 +13,7 @@ mod words;
 
 pub(super) use page::page;
 pub(super) use rows::rows;
-use tinygram_report::{Align, Column, Entry, Ink, Table};
+use tinygram_report::{Column, Entry, Ink, Table};
 pub(super) use trace::{as_pcapng, as_text, traces};
 
 use super::args::Format;
@@ -57,10 +57,5 @@ pub(super) fn list(plan: &Plan, format: Format, (ink, width): (Ink, usize)) -> S
 
 /// Returns plain columns of words.
 fn columns<const N: usize>(heads: [&str; N]) -> Vec<Column> {
-    let column = |head: &str| Column {
-        group: String::new(),
-        head: head.into(),
-        align: Align::Left,
-    };
-    heads.map(column).into()
+    heads.map(Column::words).into()
 }

@@ -47,14 +47,9 @@ fn has_all(row: &Row, names: &[&str]) -> bool {
 /// Returns a line for each row: its cell, the paper's value, the reproduced value, and the
 /// tolerance.
 fn list(rows: &[&Row]) -> Table {
-    let plain = |head: String, align| Column {
-        group: String::new(),
-        head,
-        align,
-    };
     let names = rows[0].cell.iter();
     let mut columns: Vec<Column> = names
-        .map(|(name, _)| plain(words::key(name), Align::Left))
+        .map(|(name, _)| Column::words(words::key(name)))
         .collect();
     let is_text = |row: &&&Row| matches!(row.reproduced, Value::Text(_));
     let align = match rows.iter().any(|row| is_text(&row)) {
@@ -62,9 +57,9 @@ fn list(rows: &[&Row]) -> Table {
         false => Align::Right,
     };
     for head in ["paper", "ours", "allowed"] {
-        columns.push(plain(head.into(), align));
+        columns.push(Column::new(head, align));
     }
-    columns.push(plain("verdict".into(), Align::Left));
+    columns.push(Column::words("verdict"));
     let line = |row: &&Row| {
         let mut line: Vec<Entry> = row
             .cell
@@ -110,19 +105,16 @@ fn grid(title: String, rows: &[&Row], down: &[&str], across: &[&str]) -> Table {
     let names = |keys: &[&str]| keys.iter().map(|key| words::key(key)).collect::<Vec<_>>();
     let (outer, inner) = across.split_at(across.len() - 1);
     // A single name across is the heading of all columns; with several, each group has its value.
-    let mut columns = vec![Column {
-        group: names(if outer.is_empty() { &[] } else { outer }).join(" / "),
-        head: format!(
-            "{} \\ {}",
-            names(down).join(" / "),
-            names(inner).join(" / ")
-        ),
-        align: Align::Left,
-    }];
-    columns.extend(heads.iter().map(|head| Column {
-        group: head[..outer.len()].join(" / "),
-        head: head[outer.len()..].join(" / "),
-        align: Align::Right,
+    let corner = format!(
+        "{} \\ {}",
+        names(down).join(" / "),
+        names(inner).join(" / ")
+    );
+    let over_it = names(if outer.is_empty() { &[] } else { outer }).join(" / ");
+    let mut columns = vec![Column::words(corner).in_group(over_it)];
+    columns.extend(heads.iter().map(|head| {
+        let (outer, inner) = head.split_at(outer.len());
+        Column::numbers(inner.join(" / ")).in_group(outer.join(" / "))
     }));
     let entry = |line: &[String], head: &[String]| {
         let is_it = |row: &&&Row| parts(row, down) == line && parts(row, across) == head;

@@ -3,7 +3,7 @@
 
 use tinygram_papers::Source;
 use tinygram_papers::experiment::{Row, Status};
-use tinygram_report::{Align, Column, Entry, Ink, Table};
+use tinygram_report::{Column, Entry, Ink, Table};
 
 use super::super::bench::{Reproduced, Tally};
 use super::super::plan::Plan;
@@ -94,25 +94,16 @@ fn summary(plan: &Plan, reproduced: &[Reproduced]) -> Table {
 /// Returns a line for each experiment: how many of the paper's values have which status, and how
 /// many derived values hold. The last line adds up the printed values, each table once.
 pub(super) fn counts(reproduced: &[Reproduced]) -> Table {
-    let column = |group: &str, head: &str, align| Column {
-        group: group.into(),
-        head: head.into(),
-        align,
-    };
-    let mut columns = vec![column("", "Experiment", Align::Left)];
+    let mut columns = vec![Column::words("Experiment")];
     let statuses = printed(Tally::default());
-    columns
-        .extend(statuses.map(|(status, _)| column(PRINTED, words::status(status), Align::Right)));
-    columns.push(column("", "derived values", Align::Right));
+    let one = |(status, _)| Column::numbers(words::status(status)).in_group(PRINTED);
+    columns.extend(statuses.map(one));
+    columns.push(Column::numbers("derived values"));
     let shows_here = Tally::of_all(reproduced).here > 0;
     if shows_here {
-        columns.push(column(
-            "",
-            words::status(Status::MeasuredHere),
-            Align::Right,
-        ));
+        columns.push(Column::numbers(words::status(Status::MeasuredHere)));
     }
-    columns.push(column("", "Subject", Align::Left));
+    columns.push(Column::words("Subject"));
     let mut rows: Vec<_> = reproduced
         .iter()
         .map(|it| {
