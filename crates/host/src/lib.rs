@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod container;
+mod cookie;
 pub mod follow;
 mod groups;
 pub mod hand;
@@ -16,6 +17,7 @@ pub mod pace;
 pub mod place;
 pub mod process;
 mod programs;
+pub mod ready;
 pub mod recorder;
 mod ring;
 pub mod root;

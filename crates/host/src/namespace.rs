@@ -8,6 +8,8 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::cookie;
+
 /// A network namespace, held by a descriptor.
 #[derive(Clone, Debug)]
 pub struct Namespace {
@@ -82,25 +84,7 @@ impl Namespace {
     ///
     /// Returns what the system refuses.
     pub fn cookie(&self) -> io::Result<u64> {
-        self.within(|| {
-            let socket = UnixDatagram::unbound()?;
-            let mut cookie = 0_u64;
-            let mut length = size_of::<u64>() as libc::socklen_t;
-            // SAFETY: the kernel writes at most as many octets as the number has.
-            let failed = unsafe {
-                libc::getsockopt(
-                    socket.as_raw_fd(),
-                    libc::SOL_SOCKET,
-                    SO_NETNS_COOKIE,
-                    (&raw mut cookie).cast(),
-                    &raw mut length,
-                )
-            };
-            match failed {
-                0 => Ok(cookie),
-                _ => Err(io::Error::last_os_error()),
-            }
-        })?
+        self.within(|| cookie::of_namespace(&UnixDatagram::unbound()?))?
     }
 
     /// Does `work` in a thread that is in this namespace.
@@ -127,6 +111,3 @@ impl Namespace {
         })
     }
 }
-
-/// In `linux/socket.h`s of all architectures but two, which Linux 5.14 gave it.
-const SO_NETNS_COOKIE: libc::c_int = 71;

@@ -1,12 +1,12 @@
 //! What attached programs report: records in a ring buffer, and a count of those that found no room there.
 
-use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use aya::maps::{MapData, PerCpuArray, RingBuf};
 
 use crate::lacking::Lacking;
 use crate::programs::Programs;
+use crate::ready;
 
 /// The records of a loaded object.
 pub(crate) struct Ring {
@@ -25,14 +25,7 @@ impl Ring {
 
     /// Passes the records since the last call to `each`. If there are none yet, waits for at most `patience`.
     pub(crate) fn poll(&mut self, patience: Duration, mut each: impl FnMut(&[u8])) {
-        let mut polled = libc::pollfd {
-            fd: self.records.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        let patience_ms = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
-        // SAFETY: one entry, which outlives the call.
-        unsafe { libc::poll(&raw mut polled, 1, patience_ms) };
+        ready::wait(&self.records, patience);
         while let Some(record) = self.records.next() {
             each(&record);
         }

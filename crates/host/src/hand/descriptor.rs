@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use procfs::process::{FDTarget, all_processes};
 
 use super::{Change, Did, Hand, Outcome, Socket, SocketOption};
+use crate::cookie;
 
 impl Hand {
     pub(super) fn set_by_descriptors(
@@ -96,7 +97,7 @@ fn set(option: SocketOption, change: &Change, held: Option<&Held>) -> io::Result
     let held = held.ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))?;
     let copy = copy(*held)?;
     // The program may have another socket by this number now.
-    if cookie(&copy)? != change.cookie {
+    if cookie::of(&copy)? != change.cookie {
         return Err(io::Error::from_raw_os_error(libc::EBADF));
     }
     let value = change.to.number();
@@ -134,23 +135,4 @@ fn copy(held: Held) -> io::Result<OwnedFd> {
             0,
         )
     })
-}
-
-fn cookie(socket: &OwnedFd) -> io::Result<u64> {
-    let mut cookie = 0_u64;
-    let mut length = size_of::<u64>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most as many octets as the number has.
-    let failed = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_COOKIE,
-            (&raw mut cookie).cast(),
-            &raw mut length,
-        )
-    };
-    match failed {
-        0 => Ok(cookie),
-        _ => Err(io::Error::last_os_error()),
-    }
 }

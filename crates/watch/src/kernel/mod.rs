@@ -10,7 +10,6 @@ mod record;
 pub mod recording;
 
 use std::collections::VecDeque;
-use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
 use aya::maps::{HashMap, Map, MapData, PerCpuArray, RingBuf};
@@ -24,6 +23,7 @@ use crate::event::{Event, Site};
 use crate::seen::{Seen, Sight};
 use crate::site::{Prepared, Sites};
 use tinygram_host::clock::{clock_ns, moved_ns, tick};
+use tinygram_host::ready;
 use tinygram_stalls::thresholds::{REPORTED_HOLD_NS, REPORTED_LATE_ACK_NS};
 
 /// The tracepoints at which writes are seen.
@@ -194,7 +194,7 @@ impl Source {
     pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Event)) {
         // The two clocks drift apart, and one of them may be set.
         self.epoch_ns = epoch_ns(self.moved_ns);
-        wait(self.ring.as_raw_fd(), patience);
+        ready::wait(&self.ring, patience);
         let namer = self.sites.namer();
         let mut waiting = VecDeque::new();
         loop {
@@ -376,18 +376,6 @@ fn jiffies(time: Duration) -> u32 {
 /// moved by `moved_ns`.
 fn epoch_ns(moved_ns: i64) -> i64 {
     clock_ns(libc::CLOCK_REALTIME) - clock_ns(libc::CLOCK_MONOTONIC) + moved_ns
-}
-
-fn wait(descriptor: RawFd, patience: Duration) {
-    let mut polled = libc::pollfd {
-        fd: descriptor,
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    let patience_ms = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: one entry, which outlives the call. An interruption ends the wait like any other
-    // event.
-    unsafe { libc::poll(&raw mut polled, 1, patience_ms) };
 }
 
 /// Each program with its tracepoint, in the order in which they are attached.

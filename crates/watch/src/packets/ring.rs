@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use memmap2::{MmapMut, MmapOptions};
+use tinygram_host::ready;
 use tinygram_wire::capture::{Frame, LinkType};
 
 /// A socket and its ring. Dropping it removes both.
@@ -84,14 +85,7 @@ impl Ring {
     /// `patience`.
     pub(super) fn poll(&mut self, patience: Duration, mut each: impl FnMut(&Frame<'_>)) {
         if !self.is_ready() {
-            let mut polled = libc::pollfd {
-                fd: self.socket.as_raw_fd(),
-                events: libc::POLLIN,
-                revents: 0,
-            };
-            let patience_ms = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
-            // SAFETY: one entry, which outlives the call.
-            unsafe { libc::poll(&raw mut polled, 1, patience_ms) };
+            ready::wait(&self.socket, patience);
         }
         // Reads at most one round, so that a flood of packets does not keep the caller busy.
         for _ in 0..BLOCKS {
