@@ -1,7 +1,7 @@
 //! Waits for a program transparently: it gets our signals, and we end as it ends.
 
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 
 use libc::c_int;
 use signal_hook::consts::{
@@ -12,23 +12,63 @@ use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
+use crate::exit::Failure;
+
 /// Catches the signals that are sent to us.
 pub(crate) struct Supervisor(SignalsInfo<WithOrigin>);
 
 /// Starts catching signals. Call it before the program is started: a signal may come as soon as the
 /// program is ready, before we wait. A signal that we were told to ignore (`nohup`) is ignored by
 /// both.
-pub(crate) fn stand_by() -> std::io::Result<Supervisor> {
+pub(crate) fn stand_by() -> Result<Supervisor, Failure> {
     let heeded = PASSED_ON.iter().filter(|signal| !is_ignored(**signal));
-    SignalsInfo::new(heeded).map(Supervisor)
+    let signals = SignalsInfo::new(heeded).map_err(|error| Failure::Io {
+        doing: "listening for signals to pass on".into(),
+        error,
+    })?;
+    Ok(Supervisor(signals))
+}
+
+/// A program that runs and gets our signals.
+pub(crate) struct Supervised {
+    name: String,
+    signals: SignalsInfo<WithOrigin>,
+    child: Child,
 }
 
 impl Supervisor {
-    /// Waits for `child`, and passes on our signals.
-    pub(crate) fn wait(self, child: &Child) -> std::io::Result<ExitStatus> {
-        // The program starts with the signal settings that we started with.
-        self.0.handle().add_signal(SIGCHLD)?;
-        wait(self.0, child.id() as libc::pid_t)
+    /// Starts the program.
+    pub(crate) fn start(self, mut command: Command) -> Result<Supervised, Failure> {
+        let name = command.get_program().display().to_string();
+        match command.spawn() {
+            Ok(child) => Ok(Supervised {
+                name,
+                signals: self.0,
+                child,
+            }),
+            Err(error) => Err(Failure::Io {
+                doing: format!("running {name}"),
+                error,
+            }),
+        }
+    }
+}
+
+impl Supervised {
+    /// Waits for its end, and passes on our signals.
+    pub(crate) fn wait(self) -> Result<ExitStatus, Failure> {
+        let Self {
+            name,
+            signals,
+            child,
+        } = self;
+        // The program started with the signal settings that we started with.
+        let heard = signals.handle().add_signal(SIGCHLD);
+        let status = heard.and_then(|()| wait(signals, child.id() as libc::pid_t));
+        status.map_err(|error| Failure::Io {
+            doing: format!("waiting for {name}"),
+            error,
+        })
     }
 }
 

@@ -72,17 +72,11 @@ fn put_back(mut loaded: Loaded) -> Result<(), Failure> {
 }
 
 fn supervised(mut command: Command, made: &Made) -> Result<ExitStatus, Failure> {
-    let waiting = |error| Failure::Io {
-        doing: "waiting for the program".into(),
-        error,
-    };
-    made.admit(&mut command).map_err(waiting)?;
-    let supervisor = supervise::stand_by().map_err(waiting)?;
-    let child = command.spawn().map_err(|error| Failure::Io {
-        doing: format!("running {}", command.get_program().to_string_lossy()),
+    made.admit(&mut command).map_err(|error| Failure::Io {
+        doing: "joining the control group".into(),
         error,
     })?;
-    supervisor.wait(&child).map_err(waiting)
+    supervise::stand_by()?.start(command)?.wait()
 }
 
 fn refused(lacking: &Lacking) -> Failure {

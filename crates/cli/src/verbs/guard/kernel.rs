@@ -17,7 +17,7 @@ use tinygram_watch::site::CallSite;
 use tinygram_watch::who::Processes;
 
 use super::looked::{Looked, Replayed, Stall};
-use crate::exit::{Failure, plain};
+use crate::exit::Failure;
 use crate::supervise;
 use crate::verbs::watch::sentence;
 
@@ -36,15 +36,9 @@ pub(super) fn options() -> Options {
 
 /// Runs the command to its end.
 pub(super) fn look(command: &[String], mut source: Source) -> Result<Looked, Failure> {
-    let failed = |doing: &str| {
-        let doing = format!("{doing} {}", command[0]);
-        move |error| Failure::Io { doing, error }
-    };
-    let supervisor =
-        supervise::stand_by().map_err(failed("listening for signals to pass on to"))?;
-    let child = Command::new(&command[0]).args(&command[1..]).spawn();
-    let child =
-        child.map_err(|error| Failure::Input(format!("{}: {}", command[0], plain(&error))))?;
+    let mut program = Command::new(&command[0]);
+    program.args(&command[1..]);
+    let running = supervise::stand_by()?.start(program)?;
 
     let mut judge = judge(source.sees_timers());
     let mut tally = Weighed::default();
@@ -55,8 +49,9 @@ pub(super) fn look(command: &[String], mut source: Source) -> Result<Looked, Fai
     };
     let ended = AtomicBool::new(false);
     let status = std::thread::scope(|scope| {
-        let waits = scope.spawn(|| {
-            let status = supervisor.wait(&child);
+        let ended = &ended;
+        let waits = scope.spawn(move || {
+            let status = running.wait();
             ended.store(true, Ordering::Release);
             status
         });
@@ -78,8 +73,7 @@ pub(super) fn look(command: &[String], mut source: Source) -> Result<Looked, Fai
             }
         }
         waits.join().expect("the waiting thread does not panic")
-    })
-    .map_err(failed("waiting for"))?;
+    })?;
     for sight in source.open_sights() {
         seen += sight.seen;
     }

@@ -10,7 +10,7 @@ use tinygram_watch::kernel::Lacking;
 use tinygram_watch::site::CallSite;
 
 use super::looked::{Looked, Stall};
-use crate::exit::{Failure, plain};
+use crate::exit::Failure;
 use crate::supervise;
 use crate::verbs::run::{Awaited, Counted, Tracing, library, reach};
 
@@ -40,21 +40,14 @@ pub(super) fn look(command: &[String], lacking: Option<&Lacking>) -> Result<Look
         only: Default::default(),
         stats: counted.path().to_str(),
     };
-    let failed = |doing: &str| {
-        let doing = format!("{doing} {}", command[0]);
-        move |error| Failure::Io { doing, error }
-    };
-    let supervisor =
-        supervise::stand_by().map_err(failed("listening for signals to pass on to"))?;
-    let child = Command::new(&command[0])
+    let mut program = Command::new(&command[0]);
+    program
         .args(&command[1..])
         .env("LD_PRELOAD", library::preload_list(&library))
-        .env(VARIABLE, settings.encode())
-        .spawn();
-    let child =
-        child.map_err(|error| Failure::Input(format!("{}: {}", command[0], plain(&error))))?;
+        .env(VARIABLE, settings.encode());
+    let running = supervise::stand_by()?.start(program)?;
     counted.look();
-    let status = supervisor.wait(&child).map_err(failed("waiting for"))?;
+    let status = running.wait()?;
     let counts = counted.read();
     counted.remove();
 

@@ -33,7 +33,7 @@ pub(super) fn link(plan: &Plan) -> Result<Ended, Failure> {
             stop::listen()?;
             None
         }
-        false => Some(supervise::stand_by().map_err(|error| io("catching signals", error))?),
+        false => Some(supervise::stand_by()?),
     };
     let link = match &plan.how {
         How::Veth(offload) => {
@@ -114,12 +114,7 @@ fn run_command(
         .env("TINYGRAM_PEER_NETNS", far.path());
     // SAFETY: one system call on an open descriptor, between fork and exec.
     unsafe { command.pre_exec(move || inside.enter()) };
-    let child = command
-        .spawn()
-        .map_err(|error| Failure::Input(format!("cannot run {}: {error}", name.display())))?;
-    supervisor
-        .wait(&child)
-        .map_err(|error| io("waiting for the command", error))
+    supervisor.start(command)?.wait()
 }
 
 fn io(doing: &str, error: io::Error) -> Failure {

@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 
 use tinygram_coalesce::Policy;
 use tinygram_preload::page::Page;
@@ -80,22 +80,9 @@ pub(super) fn in_control_group(words: &[OsString]) -> Result<Done, Failure> {
         })?;
     // SAFETY: one write to an open file, between fork and exec.
     unsafe { command.pre_exec(move || (&members).write_all(b"0")) };
-    let status = supervised(command)?;
+    let status = supervise::stand_by()?.start(command)?.wait()?;
     drop(group);
     supervise::end_like(status)
-}
-
-/// Runs the program to its end.
-fn supervised(mut command: Command) -> Result<ExitStatus, Failure> {
-    let waiting = |error| Failure::Io {
-        doing: "waiting for the program".into(),
-        error,
-    };
-    let supervisor = supervise::stand_by().map_err(waiting)?;
-    let child = command
-        .spawn()
-        .map_err(|error| cannot_run(&command, error))?;
-    supervisor.wait(&child).map_err(waiting)
 }
 
 /// Switches the policy of a running process.
