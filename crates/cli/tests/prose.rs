@@ -31,6 +31,13 @@ const NO_VERBS: &[&str] = &[
 
 const LONGEST_FILE: usize = 500;
 
+/// The files that are longer all the same. A list that only shrinks.
+const LONGER: &[&str] = &[
+    "cli/tests/run/hostile.c",
+    "kernel/bpf/frame.h",
+    "watch/bpf/watch.bpf.c",
+];
+
 /// A function in a source file.
 #[derive(Debug, PartialEq, Eq)]
 struct Function {
@@ -45,7 +52,7 @@ struct Function {
 fn each_functions_comment_begins_with_a_verb() {
     let mut wrong: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut read = 0;
-    for (path, text) in files(&["src"]) {
+    for (path, text) in files(&["src"], &["rs"]) {
         for function in functions(&text) {
             let Some(word) = &function.first_word else {
                 continue;
@@ -73,18 +80,32 @@ fn each_functions_comment_begins_with_a_verb() {
 
 #[test]
 fn no_file_is_too_long() {
-    let files = files(&["src", "tests"]);
-    let long = files
+    let of_crates = ["src", "tests", "benches", "examples", "bpf", "inside"];
+    let mut files = files(&of_crates, &["rs", "c", "h"]);
+    for folder in [
+        "fuzz/fuzz_targets",
+        "page/src",
+        "python/src",
+        "lab/load/src",
+    ] {
+        files.extend(files_below(&Path::new("../..").join(folder), &["rs"]));
+    }
+    let long: Vec<(&str, usize)> = files
         .iter()
-        .map(|(path, text)| (path.as_str(), text.lines().count()));
-    let long: BTreeMap<&str, usize> = long.filter(|(_, lines)| *lines > LONGEST_FILE).collect();
-    // What moves out of a file is a noun, not a number of lines.
-    let differs = off_the_list(&[], &long);
-    let lines: Vec<_> = differs
-        .iter()
-        .map(|(path, what)| format!("{path}: {what}"))
+        .map(|(path, text)| (path.as_str(), text.lines().count()))
+        .filter(|(_, lines)| *lines > LONGEST_FILE)
         .collect();
-    assert!(lines.is_empty(), "{}", lines.join("\n"));
+    // What moves out of a file is a noun, not a number of lines.
+    let unlisted = long.iter().filter(|(path, _)| !LONGER.contains(path));
+    let unlisted = unlisted.map(|(path, lines)| format!("{path}: {lines} lines"));
+    let short = LONGER
+        .iter()
+        .filter(|listed| long.iter().all(|(path, _)| path != *listed));
+    let short = short.map(|path| format!("{path}: no longer too long; take it off the list"));
+    let wrong: Vec<_> = unlisted.chain(short).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let reaches = ["rs", "c", "h"].map(|it| files.iter().any(|(path, _)| has_extension(path, it)));
+    assert!(reaches.iter().all(|one| *one) && files.iter().any(|(path, _)| path.contains("page/")));
 }
 
 /// Compares what was found with a list that only shrinks.
@@ -152,24 +173,33 @@ fn bare() {}
 
 /// Returns the files below these folders of every crate with their text, without a file's own tests. The names begin with
 /// the crate's.
-fn files(folders: &[&str]) -> Vec<(String, String)> {
+fn files(folders: &[&str], extensions: &[&str]) -> Vec<(String, String)> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut files = Vec::new();
+    let mut all = Vec::new();
     for entry in fs::read_dir(&crates).expect("the crates' folder") {
-        let of_crate = entry.expect("an entry").path();
+        let of_crate = Path::new("..").join(entry.expect("an entry").file_name());
         for folder in folders.iter().map(|folder| of_crate.join(folder)) {
-            if folder.is_dir() {
-                collect(&folder, &mut files);
-            }
+            all.extend(files_below(&folder, extensions));
         }
     }
-    files.sort();
-    let read = files.into_iter().map(|path| {
+    all.sort();
+    all
+}
+
+/// Returns the files below a folder, which is named from this crate's, if it is there.
+fn files_below(folder: &Path, extensions: &[&str]) -> Vec<(String, String)> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut paths = Vec::new();
+    if here.join(folder).is_dir() {
+        collect(&here.join(folder), extensions, &mut paths);
+    }
+    let read = paths.into_iter().map(|path| {
         let text = fs::read_to_string(&path).expect("a source file");
         let tests = text.find("\n#[cfg(test)]\nmod ");
         let text = text[..tests.unwrap_or(text.len())].to_owned();
-        let short = path.strip_prefix(&crates).expect("it is below");
-        (short.display().to_string(), text)
+        let short = path.strip_prefix(here).expect("it is below");
+        let short = short.display().to_string();
+        (short.trim_start_matches("../").to_owned(), text)
     });
     read.collect()
 }
@@ -180,15 +210,19 @@ fn crate_of(path: &str) -> String {
 }
 
 /// Collects the source files in a folder and below it.
-fn collect(path: &Path, files: &mut Vec<PathBuf>) {
+fn collect(path: &Path, extensions: &[&str], files: &mut Vec<PathBuf>) {
     if path.is_dir() {
         let entries = fs::read_dir(path).expect("a folder of sources");
         for entry in entries {
-            collect(&entry.expect("an entry").path(), files);
+            collect(&entry.expect("an entry").path(), extensions, files);
         }
-    } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
+    } else if extensions.iter().any(|it| has_extension(path, it)) && !path.ends_with("tests.rs") {
         files.push(path.to_owned());
     }
+}
+
+fn has_extension(path: impl AsRef<Path>, extension: &str) -> bool {
+    path.as_ref().extension().is_some_and(|it| it == extension)
 }
 
 /// Returns the functions in a file.
