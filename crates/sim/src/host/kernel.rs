@@ -31,8 +31,8 @@ pub(crate) struct Processor {
     dice: Dice,
     /// The time until which the kernel works for the network; nothing interrupts that.
     pub(crate) free_at: Instant,
-    /// How long it has worked.
-    worked: Duration,
+    /// How long it has worked, in nanoseconds: a sum that every piece of work adds to, and that never saturates.
+    worked_ns: u64,
     /// The thread at work.
     pub(super) running: Option<Running>,
 }
@@ -65,7 +65,7 @@ impl Processor {
     pub(crate) fn occupy(&mut self, cost: Duration) -> Instant {
         let time = self.time_for(cost);
         self.free_at += time;
-        self.worked += time;
+        self.worked_ns += time.as_nanos();
         if let Some(running) = &mut self.running {
             running.until += time;
         }
@@ -74,7 +74,7 @@ impl Processor {
 
     /// Returns how long it has worked since the run began, or will have when its present job is done.
     pub(super) fn worked(&self) -> Duration {
-        self.worked
+        Duration::from_nanos(self.worked_ns)
     }
 
     /// Gives the thread with this number the processor for about `cost`, with or without a socket's
@@ -93,7 +93,7 @@ impl Processor {
         if time == Duration::ZERO {
             return false;
         }
-        self.worked += time;
+        self.worked_ns += time.as_nanos();
         let until = now + time;
         let is_left_alone = match self.costs.comes_in {
             ComesIn::FramesAndTimers => false,
@@ -132,7 +132,7 @@ impl Kernel {
                 costs,
                 dice,
                 free_at: Instant::ZERO,
-                worked: Duration::ZERO,
+                worked_ns: 0,
                 running: None,
             },
             sockets: Vec::new(),
