@@ -22,7 +22,10 @@ macro_rules! context {
 macro_rules! view {
     ($sender:expr) => {
         crate::sender::view::View {
-            context: context!($sender),
+            now: &$sender.now,
+            seq: &$sender.seq,
+            mss: &$sender.path.mss,
+            rtt: &$sender.rtt,
             buffer: &$sender.buffer,
             window: &$sender.window,
         }

@@ -96,7 +96,9 @@ impl Sender {
             // Otherwise no full segment would fit into a window that was cut to one of the small.
             self.window.holds(larger);
         }
-        self.window.restart_after_idle(&context!(self));
+        if self.window.may_restart(&self.seq) {
+            self.restart_after_idle();
+        }
         if self.path.is_searched() && !self.search_the_path(stamp, out) {
             self.mind_the_persist_timer();
             return;
@@ -116,6 +118,11 @@ impl Sender {
             }
         }
         self.mind_the_persist_timer();
+    }
+
+    #[cold]
+    fn restart_after_idle(&mut self) {
+        self.window.restart_by_rule(&context!(self));
     }
 
     /// Sends a probe of the path's MTU if one is due and possible. Returns whether the pass goes on.
@@ -171,6 +178,10 @@ impl Sender {
     #[inline]
     fn next_segment(&mut self, limit: Offset, entry: &Entry) -> Option<(u32, Because)> {
         let len = limit.since(self.seq.nxt);
+        // Most passes end here.
+        if len == 0 && !self.seq.finishing {
+            return None;
+        }
         if len >= u64::from(entry.size) {
             let because = self.because(Because::Full);
             return self.in_its_turn(entry.size, because);

@@ -4,9 +4,11 @@
 use super::config::SenderConfig;
 use super::counters::Counters;
 use super::hints::Hints;
-use super::send_policy::{Because, Installed, Moment, Offer, Rule, SendPolicy, Vars, Verdict, Why};
+use super::send_policy::{
+    Because, Installed, Moment, Offer, Rule, SendPolicy, Told, Vars, Verdict, Why,
+};
 use super::sequence::Sequence;
-use super::view::View;
+use super::view::{View, Whole};
 use crate::offset::Offset;
 use crate::time::{Duration, Instant};
 
@@ -58,14 +60,27 @@ impl SmallSegment {
     /// Returns the variables as the policy sees them.
     #[inline(always)]
     pub(super) fn vars(&self, view: View<'_>) -> Vars {
-        view.vars(self.cluster, &self.hints)
+        self.whole(view).vars()
+    }
+
+    #[inline(always)]
+    fn whole<'a>(&'a self, view: View<'a>) -> Whole<'a> {
+        Whole {
+            view,
+            cluster: &self.cluster,
+            hints: &self.hints,
+        }
     }
 
     /// Tells the policy what happened.
     #[inline(always)]
     pub(super) fn observe(&mut self, moment: Moment, view: View<'_>) {
-        let (cluster, hints) = (self.cluster, &self.hints);
-        self.policy.observe_by(moment, || view.vars(cluster, hints));
+        let whole = Whole {
+            view,
+            cluster: &self.cluster,
+            hints: &self.hints,
+        };
+        self.policy.observe_by(moment, &whole);
     }
 
     /// Returns the verdict on a runt, which empties the buffer or not: first the rules that apply to
@@ -82,7 +97,7 @@ impl SmallSegment {
         }
         // "As soon as an acknowledgment arrives to free up buffer space, send() will provide
         // additional data" (Mogul & Minshall, section 5.4); where it will not, the runt must go.
-        let more = self.hints.more_to_come && !self.writer_deadlocks(view.context.seq);
+        let more = self.hints.more_to_come && !self.writer_deadlocks(view.seq);
         if more && self.includes_more() {
             return Verdict::hold(Why::MoreToCome);
         }
@@ -90,7 +105,7 @@ impl SmallSegment {
         if self.hints.corked {
             return self.verdict_of_the_cork(&offer, view);
         }
-        match self.policy.decide_by(&offer, || self.vars(view)) {
+        match self.policy.decide_by(&offer, &self.whole(view)) {
             Verdict::Hold { why, .. } if self.hints.nodelay && !why.outranks_nodelay() => {
                 Verdict::Send(Because::NoDelay)
             }

@@ -10,6 +10,7 @@ use alloc::boxed::Box;
 use super::config::SenderConfig;
 use super::congestion::{Ack, Congestion, Control, Installed, Window};
 use super::context::Context;
+use super::sequence::Sequence;
 use crate::extensions::Extensions;
 use crate::time::{Duration, Instant};
 use pacing::{MOST_IN_A_BURST, Pacer, rate};
@@ -264,17 +265,14 @@ impl CongestionWindow {
         }
     }
 
-    /// Applies the rule for the first burst after an idle period, which may begin with this pass.
+    /// Returns whether this pass begins a burst after an idle period, and there is a rule for that.
     #[inline]
-    pub(super) fn restart_after_idle(&mut self, context: &Context<'_>) {
-        let seq = context.seq;
-        if seq.idle() && !seq.nothing_sent_yet() && self.restart.has_a_rule() {
-            self.restart_by_rule(context);
-        }
+    pub(super) fn may_restart(&self, seq: &Sequence) -> bool {
+        seq.idle() && !seq.nothing_sent_yet() && self.restart.has_a_rule()
     }
 
-    #[cold]
-    fn restart_by_rule(&mut self, context: &Context<'_>) {
+    /// Applies that rule.
+    pub(super) fn restart_by_rule(&mut self, context: &Context<'_>) {
         let before = Windows {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,

@@ -86,6 +86,12 @@ pub struct Vars {
     pub device_busy: bool,
 }
 
+/// Who tells the variables, at the time when a rule reads them.
+pub(crate) trait Told {
+    /// Returns them.
+    fn vars(&self) -> Vars;
+}
+
 impl Vars {
     /// Returns the variables of a connection that has sent nothing, with windows and a buffer of 65,535 octets. The test of a
     /// rule changes what it is about.

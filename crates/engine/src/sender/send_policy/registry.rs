@@ -4,7 +4,7 @@
 use core::fmt;
 
 use super::{
-    Moment, Offer, Rule, Vars, Verdict,
+    Moment, Offer, Rule, Told, Vars, Verdict,
     borman::Borman,
     custom::Custom,
     dldet::Dldet,
@@ -279,15 +279,15 @@ impl SendPolicy {
 impl Installed {
     /// Decides as [`Rule::decide`] does. Each rule computes the variables that it reads.
     #[inline]
-    pub(crate) fn decide_by(&self, offer: &Offer, vars: impl Fn() -> Vars) -> Verdict {
-        dispatch!(self, policy => policy.decide(offer, &vars()))
+    pub(crate) fn decide_by(&self, offer: &Offer, told: &impl Told) -> Verdict {
+        dispatch!(self, policy => policy.decide(offer, &told.vars()))
     }
 
     /// Takes note as [`Rule::observe`] does. Each rule computes the variables that it reads. Inlined
     /// at every call, because the moment is known there.
     #[inline(always)]
-    pub(crate) fn observe_by(&mut self, moment: Moment, vars: impl Fn() -> Vars) {
-        dispatch!(self, policy => policy.observe(moment, &vars()));
+    pub(crate) fn observe_by(&mut self, moment: Moment, told: &impl Told) {
+        dispatch!(self, policy => policy.observe(moment, &told.vars()));
     }
 }
 
