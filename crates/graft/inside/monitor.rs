@@ -124,7 +124,7 @@ const LONGEST_SLEEP_US: u32 = 100;
 const SOON_NS: u64 = 300_000;
 /// It comes by within some 100 us where there is a processor for it.
 const LATE_NS: u64 = 500_000;
-/// How often it must come by in time, once it was late, until it is relied on: in some ten requests.
-const DOUBT: u32 = 50;
+/// How often it must come by in time, once it was late, until it is relied on: in two or three requests.
+const DOUBT: u32 = 10;
 /// A program that flushes by itself mostly does so sooner.
 const LONG_NS: u64 = 200_000;
