@@ -1,9 +1,9 @@
 //! Puts the hold-and-flush rule of `tinygram run` into programs that no library can be loaded into:
 //! Go programs, which call the kernel by themselves, and programs that a C library is linked into statically.
 //!
-//! The path: [`program`] reads the file and finds the places where its system calls pass (Go's two, musl's one,
+//! The path: [`program`] reads the file and finds the places where its system calls pass (Go's two, and one where its monitor sleeps; musl's one,
 //! glibc's forty; [`shape`]); [`launch`] starts the program, stops it before its first instruction and has [`plant`] put
-//! the [`object`] and two jumps into it; [`attach`] does the same with a program that runs, and [`detach`]
+//! the [`object`] and the jumps into it; [`attach`] does the same with a program that runs, and [`detach`]
 //! puts back what was there, by the [`journal`]; [`watchdog`] bounds, from outside, how long anything is held.
 //! [`verify`] looks for calls elsewhere. What runs inside is in the folder `inside/`, compiled apart by `build.rs`; both sides share
 //! [`layout::Shared`].
