@@ -13,16 +13,18 @@ use crate::table;
 pub(crate) struct Batch {
     /// The number of the first one in the capture.
     first: u64,
-    /// The bytes of the capture in which they are.
-    block: Vec<u8>,
     parcels: Vec<Parcel>,
 }
 
-/// The frames of one share, in their order. Whoever works on the share decodes them where they were read. So the reader is
-/// soon done with a frame, and copies none.
+/// The frames of one share, in their order. Whoever works on the share decodes them. So the reader is soon done
+/// with a frame, and a frame's few bytes are all that passes from one processor to another. They lie one after the other:
+/// where they stayed among the capture's bytes and were found by their places, two threads took more processor time,
+/// because each frame was waited for.
 #[derive(Default)]
 struct Parcel {
     frames: Vec<Packed>,
+    /// The bytes of the plain frames, one frame after the other.
+    bytes: Vec<u8>,
     /// The other frames, which had to be decoded to find their share.
     decoded: Vec<Decoded>,
 }
@@ -32,11 +34,9 @@ struct Parcel {
 struct Packed {
     time_ns: i64,
     wire_len: u32,
-    /// Where it begins in the block.
-    offset: u32,
     /// Its place in the batch.
     at: u16,
-    /// How many of its bytes are looked at; none if it is decoded.
+    /// How many bytes it has in the parcel; none if it is decoded.
     len: u16,
 }
 
@@ -45,7 +45,6 @@ impl Batch {
     pub(crate) fn new(shares: usize) -> Self {
         Self {
             first: 0,
-            block: vec![0; BLOCK],
             parcels: (0..shares).map(|_| Parcel::default()).collect(),
         }
     }
@@ -58,22 +57,56 @@ impl Batch {
     ) -> Option<Result<(), CaptureError>> {
         self.parcels.iter_mut().for_each(Parcel::clear);
         self.first = front.frames + 1;
-        let (parcels, mut at) = (&mut self.parcels, 0);
-        let read = reader.read_block(&mut self.block, FRAMES.into(), |frame, offset| {
-            pack(frame, [at, offset as u32], parcels, front);
-            at += 1;
-        });
-        match read {
-            Ok(true) => None,
-            Ok(false) => Some(Ok(())),
-            Err(error) => Some(Err(error)),
+        for at in 0..FRAMES {
+            match reader.next_frame() {
+                Ok(Some(frame)) => self.pack(&frame, at, front),
+                Ok(None) => return Some(Ok(())),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        None
+    }
+
+    /// Puts a frame into the parcel of its share, if it is looked at.
+    #[inline]
+    fn pack(&mut self, frame: &Frame<'_>, at: u16, front: &mut Front) {
+        let Frame {
+            time_ns, wire_len, ..
+        } = *frame;
+        let shares = self.parcels.len();
+        if front.takes_all()
+            && let Some(plain) = decode::plain(frame)
+        {
+            front.note_segment(time_ns);
+            let share = table::share(&plain.source, &plain.destination, shares);
+            let parcel = &mut self.parcels[share];
+            parcel.bytes.extend_from_slice(&frame.data[..plain.read]);
+            parcel.frames.push(Packed {
+                time_ns,
+                wire_len,
+                at,
+                len: plain.read as u16,
+            });
+            return;
+        }
+        let decoded = Decoded::of(frame);
+        if let (Some(_), Ok((segment, _))) = (front.note(time_ns, &decoded.look), &decoded.look) {
+            let share = table::share(&segment.source, &segment.destination, shares);
+            let parcel = &mut self.parcels[share];
+            parcel.decoded.push(decoded);
+            parcel.frames.push(Packed {
+                time_ns,
+                wire_len,
+                at,
+                len: 0,
+            });
         }
     }
 
     /// Decodes the frames of a share, and passes on each segment with its place in the capture.
     pub(crate) fn each_of(&self, share: usize, mut each: impl FnMut(&Placed<'_>)) {
         let parcel = &self.parcels[share];
-        let mut decoded = parcel.decoded.iter();
+        let (mut bytes, mut decoded) = (parcel.bytes.as_slice(), parcel.decoded.iter());
         for packed in &parcel.frames {
             let number = self.first + u64::from(packed.at);
             let mark = Mark {
@@ -98,8 +131,8 @@ impl Batch {
                 });
                 continue;
             }
-            let begin = packed.offset as usize;
-            let data = &self.block[begin..begin + usize::from(packed.len)];
+            let (data, rest) = bytes.split_at(usize::from(packed.len));
+            bytes = rest;
             let frame = Frame {
                 number,
                 time_ns: packed.time_ns,
@@ -120,45 +153,13 @@ impl Batch {
     }
 }
 
-/// Puts a frame into the parcel of its share, if it is looked at. `at` is its place in the batch and `offset` that in the
-/// block.
-#[inline]
-fn pack(frame: &Frame<'_>, [at, offset]: [u32; 2], parcels: &mut [Parcel], front: &mut Front) {
-    let Frame {
-        time_ns, wire_len, ..
-    } = *frame;
-    let shares = parcels.len();
-    let packed = |len: usize| Packed {
-        time_ns,
-        wire_len,
-        offset,
-        at: at as u16,
-        len: len as u16,
-    };
-    if front.takes_all()
-        && let Some(plain) = decode::plain(frame)
-    {
-        front.note_segment(time_ns);
-        let share = table::share(&plain.source, &plain.destination, shares);
-        parcels[share].frames.push(packed(plain.read));
-        return;
-    }
-    let decoded = Decoded::of(frame);
-    if let (Some(_), Ok((segment, _))) = (front.note(time_ns, &decoded.look), &decoded.look) {
-        let parcel = &mut parcels[table::share(&segment.source, &segment.destination, shares)];
-        parcel.frames.push(packed(0));
-        parcel.decoded.push(decoded);
-    }
-}
-
 impl Parcel {
     fn clear(&mut self) {
         self.frames.clear();
+        self.bytes.clear();
         self.decoded.clear();
     }
 }
 
-/// The most frames in a batch: seldom as many go into a block.
-const FRAMES: u16 = u16::MAX;
-/// The bytes of a block: some 7,000 frames that were cut to 96 bytes. Threads seldom wait for each other then.
-const BLOCK: usize = 768 * 1024;
+/// Frames in a batch: some 100 bytes each. Threads seldom wait for each other then.
+const FRAMES: u16 = 8192;

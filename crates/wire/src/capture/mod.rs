@@ -125,52 +125,6 @@ impl Reader {
         }))
     }
 
-    /// Reads the next frames into a block, at most so many, and passes on each with its offset in the block, where its
-    /// bytes stay. A block ends where the next frame does not fit: it is as long as it was given, or as its first frame
-    /// needs. Returns whether there may be more.
-    ///
-    /// # Errors
-    /// As [`Reader::next_frame`]. The frames before were passed on, and the block has them.
-    #[inline]
-    pub fn read_block(
-        &mut self,
-        block: &mut Vec<u8>,
-        most: usize,
-        mut each: impl FnMut(&Frame<'_>, usize),
-    ) -> Result<bool, CaptureError> {
-        self.window.go_on_in(std::mem::take(block));
-        let mut read = 0;
-        let ended = loop {
-            if read == most {
-                break Ok(true);
-            }
-            let record = match &mut self.format {
-                Format::Pcap(header) => header.next_record(&mut self.window),
-                Format::Pcapng(section) => section.next_record(&mut self.window),
-            };
-            match record {
-                Ok(Some(record)) => {
-                    read += 1;
-                    self.frames += 1;
-                    let offset = record.data.start;
-                    let frame = Frame {
-                        number: self.frames,
-                        time_ns: record.time_ns,
-                        link: record.link,
-                        data: self.window.lent(record.data),
-                        wire_len: record.wire_len,
-                    };
-                    each(&frame, offset);
-                }
-                _ if self.window.is_full() => break Ok(true),
-                Ok(None) => break Ok(false),
-                Err(error) => break Err(error),
-            }
-        };
-        *block = self.window.give_away();
-        ended
-    }
-
     /// Returns how many frames were read so far.
     #[must_use]
     pub fn frames(&self) -> u64 {

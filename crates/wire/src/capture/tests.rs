@@ -4,7 +4,7 @@ use super::*;
 
 /// Returns three frames: an Ethernet frame of 60 bytes, a raw frame of 1 byte, and an empty frame
 /// truncated from 1500 bytes.
-fn frames() -> Vec<Seen> {
+fn frames() -> Vec<(i64, LinkType, Vec<u8>, u32)> {
     vec![
         (
             1_700_000_000_123_456_789,
@@ -49,10 +49,7 @@ fn pcap() -> Vec<u8> {
     bytes
 }
 
-/// What a frame says: its time, its link type, its bytes and its length on the wire.
-type Seen = (i64, LinkType, Vec<u8>, u32);
-
-fn read(source: impl Read + 'static) -> Vec<Seen> {
+fn read(source: impl Read + 'static) -> Vec<(i64, LinkType, Vec<u8>, u32)> {
     let mut reader = Reader::new(source).unwrap();
     let mut all = Vec::new();
     while let Some(frame) = reader.next_frame().unwrap() {
@@ -81,71 +78,6 @@ fn what_is_written_is_read_again() {
     assert_eq!(read(Cursor::new(pcap())), frames());
     assert_eq!(read(Cursor::new(pcapng())), frames());
     assert_eq!(read(Trickle(Cursor::new(pcapng()))), frames());
-}
-
-/// Reads by blocks of a size, at most so many frames each, and looks at the frames once their block is complete. Returns
-/// the error with which it ended, if there was one.
-fn read_by_blocks(
-    source: impl Read + 'static,
-    size: usize,
-    most: usize,
-) -> (Vec<Seen>, Option<String>) {
-    let (mut reader, mut all) = (Reader::new(source).unwrap(), Vec::new());
-    loop {
-        let (mut block, mut places) = (vec![0; size], Vec::new());
-        let ended = reader.read_block(&mut block, most, |frame, offset| {
-            let place = offset..offset + frame.data.len();
-            places.push((
-                frame.number,
-                frame.time_ns,
-                frame.link,
-                place,
-                frame.wire_len,
-            ));
-        });
-        for (number, time_ns, link, place, wire_len) in places {
-            all.push((time_ns, link, block[place].to_vec(), wire_len));
-            assert_eq!(number, all.len() as u64);
-        }
-        match ended {
-            Ok(true) => {}
-            Ok(false) => return (all, None),
-            Err(error) => return (all, Some(error.to_string())),
-        }
-    }
-}
-
-/// Blocks of any size have the same frames, and end as the capture does, also one that is cut off anywhere.
-#[test]
-fn blocks_have_the_same_frames() {
-    for capture in [pcap(), pcapng()] {
-        for size in 0..=capture.len() + 1 {
-            for most in [1, 2, usize::MAX] {
-                let whole = (frames(), None);
-                let by_blocks = read_by_blocks(Cursor::new(capture.clone()), size, most);
-                assert_eq!(by_blocks, whole, "{size} {most}");
-            }
-            let trickle = Trickle(Cursor::new(capture.clone()));
-            assert_eq!(read_by_blocks(trickle, size, 9).0, frames(), "{size}");
-        }
-        for end in 24..capture.len() {
-            let cut = Cursor::new(capture[..end].to_vec());
-            let Ok(mut reader) = Reader::new(cut.clone()) else {
-                continue;
-            };
-            let (count, ended) = loop {
-                match reader.next_frame() {
-                    Ok(Some(_)) => {}
-                    Ok(None) => break (reader.frames(), None),
-                    Err(error) => break (reader.frames(), Some(error.to_string())),
-                }
-            };
-            for size in [0, 30, 100, 1000] {
-                let (read, how) = read_by_blocks(cut.clone(), size, usize::MAX);
-                assert_eq!((read.len() as u64, &how), (count, &ended), "{end} {size}");
-            }
-        }
-    }
 }
 
 #[cfg(all(feature = "gzip", feature = "zstd"))]

@@ -13,10 +13,6 @@ pub(super) struct Window {
     end: usize,
     /// Offset of `start` in the stream, for messages.
     offset: u64,
-    /// What was taken from the buffer stays where it is: nothing slides over it.
-    keeps: bool,
-    /// What is needed did not fit behind what is kept.
-    is_full: bool,
 }
 
 impl Window {
@@ -27,31 +23,7 @@ impl Window {
             start: 0,
             end: 0,
             offset: 0,
-            keeps: false,
-            is_full: false,
         }
-    }
-
-    /// Goes on in this buffer, which from now on keeps what is taken from it.
-    pub(super) fn go_on_in(&mut self, mut buffer: Vec<u8>) {
-        let left = self.end - self.start;
-        buffer.resize(buffer.len().max(left), 0);
-        buffer[..left].copy_from_slice(self.available());
-        self.buffer = buffer;
-        (self.start, self.end) = (0, left);
-        (self.keeps, self.is_full) = (true, false);
-    }
-
-    /// Gives away the buffer with what was taken from it, and keeps what is left of it.
-    pub(super) fn give_away(&mut self) -> Vec<u8> {
-        let left = self.available().to_vec();
-        (self.start, self.end, self.keeps) = (0, left.len(), false);
-        std::mem::replace(&mut self.buffer, left)
-    }
-
-    /// Returns whether what was needed last did not fit behind what is kept. The stream goes on.
-    pub(super) fn is_full(&self) -> bool {
-        self.is_full
     }
 
     /// Makes at least `count` bytes available; false if the stream ends before.
@@ -69,10 +41,6 @@ impl Window {
     #[cold]
     fn fill(&mut self, count: usize) -> Result<bool, CaptureError> {
         if self.start + count > self.buffer.len() {
-            if self.keeps && self.start > 0 {
-                self.is_full = true;
-                return Ok(false);
-            }
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;
@@ -86,7 +54,7 @@ impl Window {
                 Ok(read) => {
                     self.end += read;
                     // There is more than a small buffer takes.
-                    if self.end == self.buffer.len() && self.end < CAPACITY && !self.keeps {
+                    if self.end == self.buffer.len() && self.end < CAPACITY {
                         self.buffer.resize(2 * self.end, 0);
                     }
                 }
