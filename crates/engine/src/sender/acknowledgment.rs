@@ -38,7 +38,6 @@ impl Sender {
         self.now = now;
         self.window.restart.heard(now);
         let (ack, window) = (segment.ack, u64::from(segment.window));
-        let duplicate = ack == self.seq.una && pure && window == self.seq.wnd && !self.seq.idle();
         let mut acked = Acked {
             released: 0,
             advanced: ack > self.seq.una,
@@ -58,15 +57,15 @@ impl Sender {
                     echo,
                 });
             }
-            let rto = self.rtt.rto();
-            self.timers.progress(now, self.seq.idle(), rto);
+            self.timers.progress(now, self.seq.idle(), &self.rtt);
             self.small.observe(Moment::AckArrived, view!(self));
         } else {
             self.timers.probe_answered(now);
             if window == 0 {
                 self.rtt.answered();
             }
-            if duplicate {
+            let is_old = ack == self.seq.una && window == self.seq.wnd;
+            if is_old && pure && !self.seq.idle() {
                 self.duplicate_without_scoreboard();
             }
         }

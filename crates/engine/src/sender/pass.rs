@@ -112,8 +112,7 @@ impl Sender {
             size: self.path.segment_size(stamp.sack_octets),
         };
         while let Some((len, because)) = self.next_segment(limit, &entry) {
-            self.send(len, because, stamp, out);
-            if let Loss::Scoreboard(_) = self.loss {
+            if self.send(len, because, stamp, out) {
                 limit = self.limit();
             }
         }
@@ -261,9 +260,9 @@ impl Sender {
             .keep(start, (why, until), now, &mut self.counters);
     }
 
-    /// Sends `len` octets at SND.NXT, and the FIN if they are the last.
+    /// Sends `len` octets at SND.NXT, and the FIN if they are the last. Returns whether that moves the limit.
     #[inline(always)]
-    fn send(&mut self, len: u32, because: Because, stamp: &Stamp, out: &mut Outbox) {
+    fn send(&mut self, len: u32, because: Because, stamp: &Stamp, out: &mut Outbox) -> bool {
         let now = self.now;
         let seq = self.seq.nxt;
         let data_end = seq + u64::from(len);
@@ -277,11 +276,16 @@ impl Sender {
             self.rtt.sent(end, now);
         }
         self.timers.sent(now, &self.rtt);
-        if let Loss::Scoreboard(selective) = &mut self.loss {
-            let (span, octets) = (Span::new(seq, end), len.into());
-            selective.sent(span, octets, &mut self.timers, &context!(self));
-        }
+        let moves_the_limit = match &mut self.loss {
+            Loss::ByAcks(_) => false,
+            Loss::Scoreboard(selective) => {
+                let (span, octets) = (Span::new(seq, end), len.into());
+                selective.sent(span, octets, &mut self.timers, &context!(self));
+                true
+            }
+        };
         self.note_sent(seq, len, because, stamp);
+        moves_the_limit
     }
 
     /// Sends one segment. Used where single segments are sent; the loop over new data has its own

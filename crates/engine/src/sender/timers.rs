@@ -102,13 +102,13 @@ impl Timers {
 
     /// Records that new data was acknowledged (sections 5.2 and 5.3).
     #[inline]
-    pub(super) fn progress(&mut self, now: Instant, idle: bool, rto: Duration) {
+    pub(super) fn progress(&mut self, now: Instant, idle: bool, rtt: &RttEstimator) {
         self.since = now;
         if idle {
             self.retransmit = Deadline::OFF;
             self.stop_persist();
         } else {
-            self.retransmit = self.at_most_user_timeout(now + rto);
+            self.retransmit = self.at_most_user_timeout(now + rtt.rto());
         }
     }
 
