@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 //!
-//! A call's road: what is asked becomes a command ([`tools`]), the command runs as a process ([`run`]), its document
-//! ([`documents`]) becomes an answer, which is cut to a small one ([`shelf`]). Files are opened here and handed to the
-//! process ([`root`]); text that others chose is escaped and marked ([`untrusted`]).
+//! A call's road: what is asked becomes a command (`tools`), the command runs as a process (`run`), its document
+//! (`documents`) becomes an answer, which is cut to a small one (`shelf`). Files are opened here and handed to the
+//! process (`root`); text that others chose is escaped and marked (`untrusted`).
 
 mod changes;
 mod documents;

@@ -5,7 +5,7 @@
 //!
 //! # The loop
 //!
-//! A [`Plan`] says what to measure, a [`Backend`] is a TCP to measure, and [`measure`] runs every
+//! A [`Plan`] says what to measure, a [`Backend`] is a TCP to measure, and [`measure()`] runs every
 //! cell of the plan on every backend, as often as the plan says. An [`Outcome`] is the result of
 //! one backend; printed, it is a Markdown table.
 //!
@@ -95,7 +95,7 @@
 //! | [`Yardstick`] | what transfers are compared with: when one counts as delayed, the fewest segments, the earliest delivery |
 //! | [`Score`] | a cell's numbers: delayed transfers, segments, times, the distance from both bounds |
 //! | [`Outcome`] | a backend's [conditions](Conditions), and what it [measured](Measured) in every cell |
-//! | [`Agreement`] | how far two backends [agree](compare) on a cell |
+//! | [`Agreement`] | how far two backends [agree](compare()) on a cell |
 //!
 //! Backends here are simulated [`hosts`]; those on real packets are in the crate
 //! `tinygram-naglemark-live`.

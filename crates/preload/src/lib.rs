@@ -1,10 +1,10 @@
 //! The library that `tinygram run` loads into a program: thin hooks over a pure hold-and-flush
 //! policy.
 //!
-//! The path of a small write: the program calls `write`; [the hook](hooks) asks the
-//! [keeper](keeper) what to do; the keeper asks the [policy], which decides from what it remembers
+//! The path of a small write: the program calls `write`; the hook (`hooks`) asks the
+//! keeper (`keeper`) what to do; the keeper asks the policy, which decides from what it remembers
 //! of the socket. Held bytes go to the kernel with `MSG_MORE`. They leave when the writing thread
-//! is about to wait, by one `setsockopt(TCP_NODELAY)`. A [watchdog] bounds the hold.
+//! is about to wait, by one `setsockopt(TCP_NODELAY)`. A watchdog bounds the hold.
 //!
 //! Rules of this crate: a hook never allocates, locks or panics. No state is kept across the
 //! program's own call except in atomics, because a signal handler may interrupt it, `longjmp` may
