@@ -124,7 +124,14 @@ const PARTS: &[(&str, &[&str])] = &[
     ("window", &["config", "congestion", "context"]),
     (
         "view",
-        &["buffer", "context", "hints", "send_policy", "window"],
+        &[
+            "buffer",
+            "hints",
+            "rtt",
+            "send_policy",
+            "sequence",
+            "window",
+        ],
     ),
     (
         "small_segment",

@@ -96,7 +96,7 @@ impl Sender {
             // Otherwise no full segment would fit into a window that was cut to one of the small.
             self.window.holds(larger);
         }
-        if self.window.may_restart(&self.seq) {
+        if self.seq.idle_again() && self.window.may_restart() {
             self.restart_after_idle();
         }
         if self.path.is_searched() && !self.search_the_path(stamp, out) {

@@ -100,6 +100,12 @@ impl Sequence {
         self.max <= Offset::FIRST
     }
 
+    /// Returns whether everything sent is acknowledged, so that what leaves next begins a burst.
+    #[inline]
+    pub(super) fn idle_again(&self) -> bool {
+        self.idle() && !self.nothing_sent_yet()
+    }
+
     /// Returns the octets that were sent and are not acknowledged.
     #[inline]
     pub(super) fn outstanding(&self) -> u64 {

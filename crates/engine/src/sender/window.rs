@@ -10,7 +10,6 @@ use alloc::boxed::Box;
 use super::config::SenderConfig;
 use super::congestion::{Ack, Congestion, Control, Installed, Window};
 use super::context::Context;
-use super::sequence::Sequence;
 use crate::extensions::Extensions;
 use crate::time::{Duration, Instant};
 use pacing::{MOST_IN_A_BURST, Pacer, rate};
@@ -265,10 +264,10 @@ impl CongestionWindow {
         }
     }
 
-    /// Returns whether this pass begins a burst after an idle period, and there is a rule for that.
+    /// Returns whether there is a rule for the first burst after an idle period.
     #[inline]
-    pub(super) fn may_restart(&self, seq: &Sequence) -> bool {
-        seq.idle() && !seq.nothing_sent_yet() && self.restart.has_a_rule()
+    pub(super) fn may_restart(&self) -> bool {
+        self.restart.has_a_rule()
     }
 
     /// Applies that rule.
