@@ -24,6 +24,12 @@ use crate::pages;
 
 /// How long a page may take. A page takes some twenty seconds.
 const LONGEST: Duration = Duration::from_secs(150);
+/// The chapters that a reader follows, a test each.
+const CHAPTERS: [&str; 5] = ["capture", "ci", "containers", "live-host", "unchangeable"];
+/// The pages of single commands.
+const IN_DEPTH: [&str; 9] = [
+    "cure", "guard", "install", "mcp", "otlp", "pods", "set", "watch", "whatif",
+];
 /// A busy machine sometimes lets a short look miss what a page says.
 const TRIES: usize = 3;
 
@@ -68,10 +74,33 @@ fn ci() {
     run("book/src/mend/ci.md");
 }
 
+#[test]
+fn the_commands_in_depth() {
+    for page in IN_DEPTH {
+        run(&format!("book/src/mend/{page}.md"));
+    }
+}
+
+#[test]
+fn every_page_of_the_part_that_has_commands_is_run() {
+    let has_commands = |page: &pages::Page| page.text.contains("```console");
+    let pages = pages::book().into_iter().filter(has_commands);
+    let of_the_part: Vec<String> = pages
+        .filter_map(|page| {
+            let name = page.name.strip_prefix("book/src/mend/")?;
+            Some(name.trim_end_matches(".md").to_owned())
+        })
+        .collect();
+    let mut run = [&CHAPTERS[..], &IN_DEPTH[..]].concat();
+    run.sort_unstable();
+    assert_eq!(of_the_part, run);
+}
+
 /// Runs a page's session until it prints what the page says, a few times at most.
 fn run(name: &str) {
     let session = read(&pages::read(name).text);
-    assert!(!session.steps.is_empty(), "{name} has no commands");
+    let has_commands = !session.steps.is_empty() || !session.left_out.is_empty();
+    assert!(has_commands, "{name} has no commands");
     for why in &session.left_out {
         println!("not run in {name}: {why}");
     }
