@@ -44,6 +44,9 @@ pub(crate) fn book() -> Vec<Page> {
 pub(crate) fn beside_the_book() -> Vec<Page> {
     let mut pages: Vec<Page> = [
         "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
         "page/README.md",
         "python/README.md",
         "lab/README.md",
