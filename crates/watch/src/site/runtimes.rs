@@ -165,7 +165,7 @@ const INTERPRETERS: [(&str, &[&str], &str); 13] = [
     (
         "Python",
         &["libpython", "python"],
-        "the interpreter's own frames are read of Python 3.11 to 3.13",
+        "the interpreter's own frames are read of Python 3.11 to 3.13, by root or with CAP_SYS_PTRACE",
     ),
     (
         "Perl",
