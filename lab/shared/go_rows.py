@@ -190,6 +190,6 @@ ROWS = [
     redis("redis 7.0.15, static, glibc", "redis-glibc"),
     nginx("nginx 1.22.1, static, musl", "nginx-musl"),
     nginx("nginx 1.22.1, static, glibc", "nginx-glibc"),
-    Row("sfz 0.7.1 (Rust), static, musl", "sfz-musl", ["-b", "0.0.0.0", "-p", "{port}", "{folder}/site"], get("/file-1.txt"),
-        files={f"site/{name}": content for name, content in FILES.items()}, differs=rb"(date|last-modified|etag): [^\r]*"),
+    Row("simple-http-server 0.8.1 (Rust), static, glibc", "simple-http-server", ["-s", "--ip", "0.0.0.0", "-p", "{port}", "{folder}/site"],
+        get("/file-1.txt"), files={f"site/{name}": content for name, content in FILES.items()}, differs=rb"(date|last-modified|etag): [^\r]*"),
 ]

@@ -102,8 +102,9 @@ pub(crate) fn alongside(caller: &Caller<'_>, call: &mut Call, fd: u64) -> Next {
     let Some(socket) = socket(shared, fd) else {
         return Next::Go;
     };
-    // What was never written to holds nothing.
-    if socket.class.load(Relaxed) & (class::KIND | class::ALONE) != class::TCP {
+    // Also of a connection that is never written to otherwise: what is sent on it must not wait for Nagle's algorithm.
+    let what = sockets::known(caller, fd, socket);
+    if what & (class::KIND | class::ALONE) != class::TCP {
         return Next::Go;
     }
     if socket.peer.load(Relaxed) != 0 {

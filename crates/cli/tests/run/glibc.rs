@@ -39,6 +39,18 @@ fn a_static_program_in_rust_answers_in_one_segment() {
     answers_in_one_segment(&program, "");
 }
 
+/// What leaves by `writev` alone is not held, but it does not wait for Nagle's algorithm either: each piece is a segment.
+#[test]
+fn a_program_that_only_writes_vectors_does_not_stall() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = in_c(folder.path()) else {
+        return;
+    };
+    let (before, after) = before_and_after(&program, "vector");
+    assert!(before < 3.0, "{before} segments an answer without us");
+    assert!(after > 7.9, "{after} segments an answer under run");
+}
+
 fn cancelled(folder: &Path) -> Option<PathBuf> {
     let flags = ["-O2", "-static", "-s", "-pthread"];
     built(folder, "cc", &source("cancelled.c"), &flags)

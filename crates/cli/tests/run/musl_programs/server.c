@@ -1,5 +1,6 @@
 /* A server that answers each line with pieces of its own: `server PIECES`. KIND says how:
- * thread: a thread for each connection; child: a child; poll: one loop of non-blocking sockets;
+ * thread: a thread for each connection; child: a child; poll: one loop of non-blocking sockets; vector: as thread, but
+ * the pieces are written by writev;
  * file: as thread, but a descriptor that was a socket is a file at last, behind the C library's back. */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static int pieces;
@@ -21,7 +23,8 @@ static void answer(int fd, const char *line)
     char piece[300];
     for (int i = 0; i < pieces; i++) {
         int length = snprintf(piece, sizeof piece, "%s %d\n", line, i);
-        if (write(fd, piece, length) != length)
+        struct iovec one = {piece, length};
+        if ((strcmp(kind, "vector") ? write(fd, piece, length) : writev(fd, &one, 1)) != length)
             _exit(3);
     }
 }
