@@ -10,6 +10,7 @@ mod host;
 mod refusal;
 mod root;
 mod run;
+mod schemas;
 mod server;
 mod shelf;
 mod tools;

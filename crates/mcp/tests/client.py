@@ -25,7 +25,7 @@ NAGLE = {"write-write-read", "odd-full-short-final", "buffer-tearing", "nagle-ro
 MISTAKEN = {"rare/gvisor-header-and-slow-body"}
 """A capture in which diagnose is certain that another wait is one of these: a known error."""
 MOST_OCTETS = 12_000
-"""What no answer exceeds."""
+"""What no answer exceeds, nor the list of tools."""
 
 
 def server(*words):
@@ -34,7 +34,7 @@ def server(*words):
 
 
 class Asked:
-    """A client that checks each answer against the tool's own schema."""
+    """A client that checks each answer against the tool's own schemas: that of the list, and the whole one."""
 
     def __init__(self, client):
         self.client = client
@@ -42,7 +42,9 @@ class Asked:
 
     async def learn(self):
         tools = (await self.client.list_tools()).tools
-        self.schemas = {tool.name: tool.output_schema for tool in tools}
+        for tool in tools:
+            read = await self.client.read_resource(f"tinygram://answers/{tool.name}")
+            self.schemas[tool.name] = (tool.output_schema, json.loads(read.contents[0].text))
         return sorted(self.schemas)
 
     async def __call__(self, tool, **arguments):
@@ -53,7 +55,8 @@ class Asked:
             assert result.structured_content is None and set(text) <= {"error", "untrusted"}, text
             return text
         assert text == result.structured_content
-        jsonschema.validate(text, self.schemas[tool])
+        for schema in self.schemas[tool]:
+            jsonschema.validate(text, schema)
         assert len(result.content[0].text) < MOST_OCTETS, (tool, arguments, len(result.content[0].text))
         return text
 

@@ -59,12 +59,50 @@ fn every_tool_has_schemas_and_changes_nothing() {
             "deadlock"
         ]
     );
+    // Every conversation of an agent carries the list.
+    let octets = listed["result"].to_string().len();
+    println!("the list of tools: {octets} octets");
+    assert!(octets < 12_000, "{octets}");
     for tool in tools {
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
         assert_eq!(tool["outputSchema"]["type"], "object", "{tool}");
         assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
         // Numbers have no width in any standard, and clients warn of one.
         assert!(!tool.to_string().contains("uint"), "{tool}");
+    }
+    let resources = client.ask("resources/list", &json!({}));
+    for (tool, resource) in tools
+        .iter()
+        .zip(resources["result"]["resources"].as_array().unwrap())
+    {
+        assert_eq!(resource["name"], tool["name"]);
+        let read = client.ask("resources/read", &json!({"uri": resource["uri"]}));
+        let whole = read["result"]["contents"][0]["text"].as_str().unwrap();
+        assert!(!whole.contains("uint"), "{whole}");
+        let whole: Value = serde_json::from_str(whole).unwrap();
+        let fields = |schema: &Value| {
+            let fields = schema["properties"].as_object().unwrap();
+            fields.keys().cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(fields(&whole), fields(&tool["outputSchema"]), "{tool}");
+        assert_eq!(
+            whole["required"].as_array().unwrap().len(),
+            fields(&whole).len(),
+            "{tool}"
+        );
+        assert!(whole.to_string().contains("description"), "{whole}");
+    }
+    for uri in [
+        "tinygram://answers/",
+        "tinygram://answers/set",
+        "file:///etc/passwd",
+    ] {
+        let refused = client.ask("resources/read", &json!({"uri": uri}));
+        let said = refused["error"]["message"].as_str().unwrap();
+        assert!(
+            said.contains("tinygram://answers/ and a tool's name"),
+            "{refused}"
+        );
     }
     for tool in ["set", "undo", "changes"] {
         let refused = client.refused(

@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::host::Host;
 use crate::refusal::Refusal;
+use crate::schemas;
 use crate::untrusted::escaped;
 
 type Answering = Pin<Box<dyn Future<Output = Result<Value, Refusal>> + Send>>;
@@ -33,6 +34,8 @@ type Calling = dyn Fn(Arc<Host>, JsonObject, CancellationToken) -> Answering + S
 /// A tool: what clients are told about it, and what it does.
 pub(crate) struct Tool {
     pub(crate) listed: rmcp::model::Tool,
+    /// The whole schema of its answer; the list has its outline.
+    pub(crate) answer: JsonObject,
     call: Box<Calling>,
 }
 
@@ -121,10 +124,10 @@ where
         .with_input_schema::<Asked>()
         .with_output_schema::<Told>()
         .with_annotations(hints);
-    listed.input_schema = Arc::new(without_formats(&listed.input_schema));
-    listed.output_schema = listed
-        .output_schema
-        .map(|schema| Arc::new(without_formats(&schema)));
+    listed.input_schema = Arc::new(schemas::of_arguments(&listed.input_schema));
+    let answer = listed.output_schema.take().unwrap_or_default();
+    let answer = schemas::plain(&answer);
+    listed.output_schema = Some(Arc::new(schemas::outline(&answer)));
     let call = move |host: Arc<Host>, asked: JsonObject, stop: CancellationToken| -> Answering {
         Box::pin(async move {
             let cursor = asked
@@ -147,6 +150,7 @@ where
     };
     Tool {
         listed,
+        answer,
         call: Box::new(call),
     }
 }
@@ -160,23 +164,6 @@ impl Tool {
     ) -> Result<Value, Refusal> {
         (self.call)(host, asked, stop).await
     }
-}
-
-/// Returns a schema without the widths of its numbers: no standard has `uint64`, and clients warn of it.
-fn without_formats(schema: &JsonObject) -> JsonObject {
-    fn clean(value: &Value) -> Value {
-        match value {
-            Value::Object(fields) => Value::Object(without_formats(fields)),
-            Value::Array(items) => items.iter().map(clean).collect(),
-            other => other.clone(),
-        }
-    }
-    let fields = schema
-        .iter()
-        .filter(|(name, value)| *name != "format" || !value.is_string());
-    fields
-        .map(|(name, value)| (name.clone(), clean(value)))
-        .collect()
 }
 
 /// Says what is wrong with the arguments.
