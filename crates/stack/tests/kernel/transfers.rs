@@ -137,7 +137,8 @@ async fn scarce_memory(line: Line) {
         counters.pruned, counters.not_stored
     );
     assert!(most <= 1 << 20, "{most} octets");
-    assert!(scarce > 0, "it was no test");
+    // It may be scarce for less than the time between two looks; then the counters tell.
+    assert!(scarce > 0 || counters.not_stored > 0, "it was no test");
     assert!(counters.pruned > 0 || line.troubles.is_none());
 }
 
