@@ -95,7 +95,10 @@ mod tests {
     use crate::tools;
 
     fn object(value: Value) -> JsonObject {
-        value.as_object().unwrap().clone()
+        let Value::Object(object) = value else {
+            panic!("{value} is no object")
+        };
+        object
     }
 
     #[test]
