@@ -51,7 +51,7 @@ pub use cure::Cure;
 pub use kind::Kind;
 pub use pieces::Pieces;
 #[cfg(feature = "texts")]
-pub use programs::{Page, Program};
+pub use programs::{Page, Program, is_said};
 pub use protocol::Protocol;
 pub use roles::Roles;
 pub use side::Side;

@@ -31,7 +31,7 @@ pub(crate) struct Processor {
     dice: Dice,
     /// The time until which the kernel works for the network; nothing interrupts that.
     pub(crate) free_at: Instant,
-    /// How long it has worked, in nanoseconds: a sum that every piece of work adds to, and that never saturates.
+    /// How long it has worked, in nanoseconds, of which 64 bits hold 584 years.
     worked_ns: u64,
     /// The thread at work.
     pub(super) running: Option<Running>,
