@@ -30,11 +30,11 @@ enum {
 	ACTIVE_ESTABLISHED = 4,
 	PASSIVE_ESTABLISHED = 5,
 	STATE_CHANGE = 10,
+	LISTENS = 11,
 	RTT_SAMPLE = 12,
 	STATE_FLAG = 1 << 2,
 	RTT_FLAG = 1 << 3,
 	STATE_CLOSE = 7,
-	SSH_PORT = 22,
 	DEEPEST_GROUP = 12,
 	MOST_RULES = 4096,
 	RING_OCTETS = 1 << 20,
@@ -69,6 +69,7 @@ struct reported {
 	u32 had_flag;   /* another program's */
 	u16 by_process; /* a process that is followed connected it */
 	u16 is_opened;  /* and reported */
+	char program[16]; /* that connected it */
 };
 
 struct {
@@ -174,18 +175,6 @@ INLINE int is_peer(const struct order_to_follow *order, const struct ends *ends)
 	return 0;
 }
 
-/* A thread connects. */
-INLINE void connects(struct sock *sk)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct reported *was;
-
-	if (!has_rule(0, RULE_PROCESS, 0, task->tgid))
-		return;
-	was = bpf_sk_storage_get(&reported, sk, 0, STORAGE_CREATE);
-	if (was)
-		was->by_process = 1;
-}
 
 INLINE int is_by_process(struct sock *sk)
 {
@@ -196,8 +185,6 @@ INLINE int is_by_process(struct sock *sk)
 
 INLINE int is_followed(const struct order_to_follow *order, struct sock *sk, struct tcp_sock *tp, const struct ends *ends)
 {
-	if (order->leaves_ssh && (ends->local_port == SSH_PORT || ends->remote_port == SSH_PORT))
-		return 0;
 	if (!is_peer(order, ends))
 		return 0;
 	return has_rule(ends->netns, RULE_LOCAL_PORT, ends->local_port, 0)
@@ -205,6 +192,28 @@ INLINE int is_followed(const struct order_to_follow *order, struct sock *sk, str
 	    || has_rule(ends->netns, RULE_NAMESPACE, 0, 0)
 	    || is_by_process(sk)
 	    || has_group_rule(tp);
+}
+
+struct task_struct___named {
+	char comm[16];
+} KERNEL;
+
+/* A thread connects. */
+INLINE void connects(struct sock *sk, const struct order_to_follow *order, struct tcp_sock *tp)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	int by_process = has_rule(0, RULE_PROCESS, 0, task->tgid);
+	struct ends ends = {};
+	struct reported *was;
+
+	ends_of(tp, &ends);
+	if (!by_process && !is_followed(order, sk, tp, &ends))
+		return;
+	was = bpf_sk_storage_get(&reported, sk, 0, STORAGE_CREATE);
+	if (!was)
+		return;
+	was->by_process = by_process;
+	bpf_probe_read_kernel(was->program, sizeof(was->program), &((struct task_struct___named *)task)->comm);
 }
 
 INLINE void not_reported(u32 which)
@@ -235,6 +244,10 @@ INLINE void opened(struct bpf_sock_ops *ctx, struct sock *sk, const struct order
 	record->cookie = bpf_get_socket_cookie(ctx);
 	record->netns = ends.netns;
 	record->event = FOLLOW_OPENED;
+	record->local_port = ends.local_port;
+	record->remote_port = ends.remote_port;
+	record->by_process = was->by_process;
+	__builtin_memcpy(record->program, was->program, sizeof(record->program));
 	for (index = 0; index < MOST_SETTINGS; index++) {
 		if (index >= order->setting_count)
 			break;
@@ -303,6 +316,27 @@ INLINE void closed(struct bpf_sock_ops *ctx, struct sock *sk, struct tcp_sock *t
 	bpf_ringbuf_submit(record, 0);
 }
 
+/* A thread listens: from now on it is known whose connections come in there. */
+INLINE void listens(struct tcp_sock *tp)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct follow_record *record;
+	struct ends ends = {};
+
+	record = bpf_ringbuf_reserve(&events, sizeof(*record), 0);
+	if (!record) {
+		not_reported(0);
+		return;
+	}
+	ends_of(tp, &ends);
+	__builtin_memset(record, 0, sizeof(*record));
+	record->netns = ends.netns;
+	record->event = FOLLOW_LISTENS;
+	record->local_port = ends.local_port;
+	bpf_probe_read_kernel(record->program, sizeof(record->program), &((struct task_struct___named *)task)->comm);
+	bpf_ringbuf_submit(record, 0);
+}
+
 SEC("sockops")
 int follow(struct bpf_sock_ops *ctx)
 {
@@ -317,7 +351,8 @@ int follow(struct bpf_sock_ops *ctx)
 	if (!tp)
 		return 1;
 	switch (ctx->op) {
-	case CONNECTS: connects(sk); break;
+	case CONNECTS: connects(sk, to_do, tp); break;
+	case LISTENS: listens(tp); break;
 	case ACTIVE_ESTABLISHED:
 	case PASSIVE_ESTABLISHED: opened(ctx, sk, to_do, tp); break;
 	case RTT_SAMPLE: sampled(ctx, sk, to_do, tp); break;

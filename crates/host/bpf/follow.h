@@ -42,14 +42,13 @@ struct order_to_follow {
 	struct peer peers[MOST_PEERS];
 	u32 setting_count;
 	u32 peer_count; /* 0: any */
-	u32 leaves_ssh;
-	u32 unused;
 };
 
 enum follow_event {
 	FOLLOW_OPENED = 1, /* `values` are those that it has */
 	FOLLOW_DONE = 2,   /* `values` are those that it had; `results` and `errors` hold */
 	FOLLOW_CLOSED = 3,
+	FOLLOW_LISTENS = 4, /* a program: on `local_port` */
 };
 
 struct follow_record {
@@ -59,12 +58,17 @@ struct follow_record {
 	union value values[MOST_SETTINGS];
 	u32 results[MOST_SETTINGS]; /* enum result */
 	s32 errors[MOST_SETTINGS];
+	u16 local_port;
+	u16 remote_port;
+	u32 by_process; /* a process that is followed connected it */
+	char program[16]; /* that connected or listens; empty if that is not known */
 };
 
 AT(struct rule, id, 8);
 _Static_assert(sizeof(struct rule) == 16, "rule");
 AT(struct order_to_follow, peers, 96);
-_Static_assert(sizeof(struct order_to_follow) == 432, "order_to_follow");
+_Static_assert(sizeof(struct order_to_follow) == 424, "order_to_follow");
 AT(struct follow_record, values, 16);
 AT(struct follow_record, errors, 96);
-_Static_assert(sizeof(struct follow_record) == 112, "follow_record");
+AT(struct follow_record, program, 120);
+_Static_assert(sizeof(struct follow_record) == 136, "follow_record");

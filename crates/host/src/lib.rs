@@ -23,6 +23,7 @@ mod ring;
 pub mod root;
 pub mod route;
 pub mod scope;
+pub mod ssh;
 pub mod start;
 pub mod target;
 pub mod tunable;

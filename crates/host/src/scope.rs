@@ -16,6 +16,7 @@ use crate::names::Names;
 use crate::namespace::Namespace;
 use crate::process::Process;
 use crate::root::Root;
+use crate::ssh::{self, Ends, Ssh};
 use crate::target::Target;
 
 /// Which sockets are meant.
@@ -53,6 +54,10 @@ pub struct Found {
     pub named: Vec<Namespace>,
     /// The sockets that are left out.
     pub left_out: LeftOut,
+    /// Where SSH's programs serve in these namespaces.
+    pub ssh: Ssh,
+    /// Whether a target means a program of SSH as such.
+    pub names_ssh: bool,
     /// How many sockets were looked at.
     pub seen: usize,
 }
@@ -94,11 +99,12 @@ impl Scope {
     ///
     /// Returns what the kernel refuses.
     pub fn find(&self, hand: &mut Hand) -> io::Result<Found> {
-        let holders = Holders::read(self)?;
+        let mut holders = Holders::read(self)?;
         let mut found = Found::default();
-        for namespace in holders.namespaces {
+        for namespace in std::mem::take(&mut holders.namespaces) {
             let sockets = namespace.within(|| hand.sockets())??;
             found.seen += sockets.len();
+            holders.note_ssh(&sockets, &mut found.ssh);
             for socket in sockets {
                 let owners = holders.by_inode.get(&socket.inode);
                 let all = owners.map_or(&[][..], Vec::as_slice);
@@ -108,7 +114,13 @@ impl Scope {
                         .partners
                         .extend(others.filter(|pid| !holders.meant.contains(pid)));
                 }
-                if !self.is_meant(&socket, all, &holders.groups, &mut found.left_out) {
+                if !self.is_meant(
+                    &socket,
+                    all,
+                    &holders.groups,
+                    &found.ssh,
+                    &mut found.left_out,
+                ) {
                     continue;
                 }
                 let owner = all.first().map(|process| Owner {
@@ -124,6 +136,7 @@ impl Scope {
             found.namespaces.push(namespace);
         }
         found.processes = holders.meant;
+        found.names_ssh = holders.names_ssh || self.names_ssh();
         Ok(found)
     }
 
@@ -132,6 +145,7 @@ impl Scope {
         socket: &Socket,
         owners: &[Rc<Process>],
         groups: &BTreeSet<u64>,
+        ssh: &Ssh,
         left_out: &mut LeftOut,
     ) -> bool {
         if !self.peers.is_empty() && !self.peers.iter().any(|peer| peer.is(socket)) {
@@ -169,7 +183,8 @@ impl Scope {
             left_out.own += 1;
             return false;
         }
-        if !self.names_ssh() && !by_process && is_ssh(socket, owners) {
+        let programs = owners.iter().map(|owner| owner.name.as_str());
+        if !self.names_ssh() && !by_process && ssh.has(ends_of(socket, programs)) {
             left_out.ssh += 1;
             return false;
         }
@@ -177,14 +192,14 @@ impl Scope {
     }
 
     /// Returns whether SSH is asked for by name or by its port.
-    pub(crate) fn names_ssh(&self) -> bool {
+    fn names_ssh(&self) -> bool {
         self.targets.iter().any(names_ssh)
     }
 }
 
 fn names_ssh(target: &Target) -> bool {
     match target {
-        Target::Number(number) => *number == u32::from(SSH_PORT),
+        Target::Number(number) => *number == u32::from(ssh::PORT),
         Target::Process(_) => false,
         Target::Name(name) => name.contains("ssh"),
         Target::Cgroup(path) => path.contains("ssh"),
@@ -192,10 +207,16 @@ fn names_ssh(target: &Target) -> bool {
     }
 }
 
-fn is_ssh(socket: &Socket, owners: &[Rc<Process>]) -> bool {
-    socket.local.port() == SSH_PORT
-        || socket.remote.port() == SSH_PORT
-        || owners.iter().any(|owner| owner.name.starts_with("ssh"))
+fn ends_of<'a, Names: Iterator<Item = &'a str>>(
+    socket: &Socket,
+    programs: Names,
+) -> Ends<'a, Names> {
+    Ends {
+        netns: socket.netns,
+        local_port: socket.local.port(),
+        remote_port: socket.remote.port(),
+        programs,
+    }
 }
 
 /// The processes that have sockets, and what they show of the scope.
@@ -211,6 +232,8 @@ struct Holders {
     groups: BTreeSet<u64>,
     /// The processes that are meant by themselves.
     meant: BTreeSet<u32>,
+    /// Whether one of them is SSH's.
+    names_ssh: bool,
 }
 
 impl Holders {
@@ -222,6 +245,7 @@ impl Holders {
             named: BTreeSet::new(),
             groups: BTreeSet::new(),
             meant: BTreeSet::new(),
+            names_ssh: false,
         };
         let mut namespaces = BTreeMap::new();
         let own = Namespace::own()?;
@@ -258,6 +282,7 @@ impl Holders {
                 .any(|target| is_meant(&target))
             {
                 holders.meant.insert(pid);
+                holders.names_ssh |= ssh::is_program(&about.name);
             }
             if scope.targets.iter().any(|target| is_meant(&target))
                 && let Ok(namespace) = Namespace::of(pid)
@@ -268,6 +293,22 @@ impl Holders {
         }
         holders.namespaces = namespaces.into_values().collect();
         Ok(holders)
+    }
+
+    /// Notes on which of the ports that are listened on a program of SSH has a socket: it may have been given what another
+    /// program listens on, or accepts.
+    fn note_ssh(&self, sockets: &[Socket], ssh: &mut Ssh) {
+        let listeners = sockets.iter().filter(|socket| socket.listens());
+        let listened: BTreeSet<u16> = listeners.map(|socket| socket.local.port()).collect();
+        for socket in sockets {
+            let port = socket.local.port();
+            let owners = self.by_inode.get(&socket.inode);
+            for owner in owners.into_iter().flatten() {
+                if listened.contains(&port) {
+                    ssh.listens(socket.netns, port, &owner.name);
+                }
+            }
+        }
     }
 }
 
@@ -379,8 +420,6 @@ impl fmt::Display for Owner {
         write!(f, "{} ({})", self.name, self.pid)
     }
 }
-
-const SSH_PORT: u16 = 22;
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,7 @@ use tinygram_host::follow::{Event, Follow, Rule, Rules};
 use tinygram_host::hand::{Did, Raw, Setting, SocketOption};
 use tinygram_host::lacking::Lacking;
 use tinygram_host::namespace::Namespace;
+use tinygram_host::ssh::Ssh;
 
 fn open(rules: &Rules) -> Option<Follow> {
     let nodelay = Setting::parse("nodelay=on").unwrap();
@@ -27,7 +28,7 @@ fn rules_for(port: u16) -> Rules {
     Rules {
         all: [Rule::LocalPort(netns, port)].into(),
         peers: Vec::new(),
-        leaves_ssh: true,
+        leaves: Some(Ssh::default()),
     }
 }
 
@@ -186,7 +187,7 @@ fn peers_and_control_groups_narrow() {
         let rules = Rules {
             all: all.into(),
             peers,
-            leaves_ssh: true,
+            leaves: Some(Ssh::default()),
         };
         let Some(mut follow) = open(&rules) else {
             return;

@@ -22,6 +22,7 @@ use crate::hand::{Did, Outcome, Raw, Setting, SocketOption, argument};
 use crate::lacking::Lacking;
 use crate::programs::{Programs, missing};
 use crate::ring::Ring;
+use crate::ssh::{Ends, Ssh};
 use record::{EventRecord, MOST_PEERS, MOST_SETTINGS, Order, PeerRecord, SettingRecord};
 pub use rules::{Rule, Rules};
 
@@ -30,6 +31,8 @@ pub struct Follow {
     events: Ring,
     approved: HashMap<MapData, u64, u32>,
     settings: Vec<Setting>,
+    /// What is known of SSH, if its connections are left alone.
+    leaves: Option<Ssh>,
     _object: Ebpf,
 }
 
@@ -116,16 +119,26 @@ impl Follow {
             events: Ring::of(&mut programs, "events", "unreported")?,
             approved: programs.map("approved")?,
             settings: settings.to_vec(),
+            leaves: rules.leaves.clone(),
             _object: programs.object,
         })
     }
 
     /// Passes what happened since the last call to `each`. If nothing has, waits for at most `patience`.
     pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Event)) {
-        let settings = &self.settings;
+        let (settings, leaves) = (&self.settings, &mut self.leaves);
         self.events.poll(patience, |octets| {
-            if let Some(record) = EventRecord::read(octets) {
-                each(event(&record, settings));
+            let Some(record) = EventRecord::read(octets) else {
+                return;
+            };
+            match (record.event, &mut *leaves) {
+                (record::LISTENS, Some(ssh)) => {
+                    ssh.listens(record.netns, record.local_port, record.program());
+                }
+                (record::LISTENS, None) => {}
+                (record::OPENED, Some(ssh))
+                    if record.by_process == 0 && ssh.has(ends_of(&record)) => {}
+                _ => each(event(&record, settings)),
             }
         });
     }
@@ -162,7 +175,6 @@ fn order_of(rules: &Rules, settings: &[Setting]) -> Order {
     let mut order = Order {
         setting_count: u32::try_from(settings.len()).expect("an option each"),
         peer_count: u32::try_from(rules.peers.len()).expect("a few"),
-        leaves_ssh: rules.leaves_ssh.into(),
         ..Order::default()
     };
     for (slot, setting) in order.settings.iter_mut().zip(settings) {
@@ -198,6 +210,15 @@ fn order_of(rules: &Rules, settings: &[Setting]) -> Order {
         };
     }
     order
+}
+
+fn ends_of(record: &EventRecord) -> Ends<'_, impl Iterator<Item = &str>> {
+    Ends {
+        netns: record.netns,
+        local_port: record.local_port,
+        remote_port: record.remote_port,
+        programs: std::iter::once(record.program()),
+    }
 }
 
 fn event(record: &EventRecord, settings: &[Setting]) -> Event {

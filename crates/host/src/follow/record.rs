@@ -44,8 +44,6 @@ pub(super) struct Order {
     pub(super) peers: [PeerRecord; MOST_PEERS],
     pub(super) setting_count: u32,
     pub(super) peer_count: u32,
-    pub(super) leaves_ssh: u32,
-    pub(super) unused: u32,
 }
 
 /// `struct follow_record`.
@@ -58,11 +56,16 @@ pub(super) struct EventRecord {
     pub(super) values: [Raw; MOST_SETTINGS],
     pub(super) results: [u32; MOST_SETTINGS],
     pub(super) errors: [i32; MOST_SETTINGS],
+    pub(super) local_port: u16,
+    pub(super) remote_port: u16,
+    pub(super) by_process: u32,
+    pub(super) program: [u8; 16],
 }
 
-/// `FOLLOW_OPENED` and `FOLLOW_CLOSED` of `enum follow_event`.
+/// `enum follow_event`, but for `FOLLOW_DONE`.
 pub(super) const OPENED: u32 = 1;
 pub(super) const CLOSED: u32 = 3;
+pub(super) const LISTENS: u32 = 4;
 
 impl EventRecord {
     /// Reads a record of the ring; `None` if it has another length.
@@ -70,6 +73,12 @@ impl EventRecord {
         // SAFETY: as many octets as the structure has, which is made of integers.
         (octets.len() == size_of::<Self>())
             .then(|| unsafe { std::ptr::read_unaligned(octets.as_ptr().cast()) })
+    }
+
+    /// Returns the name of the program that connected or listens; empty if none is known.
+    pub(super) fn program(&self) -> &str {
+        let name = self.program.split(|octet| *octet == 0).next();
+        name.map_or("", |name| std::str::from_utf8(name).unwrap_or(""))
     }
 }
 
@@ -89,10 +98,11 @@ mod tests {
     fn records_are_laid_out_as_in_c() {
         assert_eq!(size_of::<RuleRecord>(), 16);
         assert_eq!(offset_of!(RuleRecord, id), 8);
-        assert_eq!(size_of::<Order>(), 432);
+        assert_eq!(size_of::<Order>(), 424);
         assert_eq!(offset_of!(Order, peers), 96);
-        assert_eq!(size_of::<EventRecord>(), 112);
+        assert_eq!(size_of::<EventRecord>(), 136);
         assert_eq!(offset_of!(EventRecord, values), 16);
         assert_eq!(offset_of!(EventRecord, errors), 96);
+        assert_eq!(offset_of!(EventRecord, program), 120);
     }
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use super::record::{MOST_PEERS, RuleRecord};
 use crate::groups::groups_below;
 use crate::scope::{Found, Peer, Scope};
+use crate::ssh::Ssh;
 use crate::target::Target;
 
 /// A rule by which a new connection is followed. A network namespace is known by its inode.
@@ -31,8 +32,8 @@ pub struct Rules {
     pub all: BTreeSet<Rule>,
     /// Only those with one of these at the other end, if there are any.
     pub peers: Vec<Peer>,
-    /// Whether SSH's connections, those of port 22, are left alone.
-    pub leaves_ssh: bool,
+    /// What is known of SSH, whose connections are left alone; `None` if SSH is meant.
+    pub leaves: Option<Ssh>,
 }
 
 impl Rules {
@@ -44,7 +45,7 @@ impl Rules {
         let mut rules = Self {
             all: BTreeSet::new(),
             peers: scope.peers.clone(),
-            leaves_ssh: !scope.names_ssh(),
+            leaves: (!found.names_ssh).then(|| found.ssh.clone()),
         };
         if scope.all {
             let namespaces = found.namespaces.iter();
@@ -107,7 +108,7 @@ impl Rules {
                 .map(|(netns, port)| Rule::LocalPort(netns, port))
                 .collect(),
             peers: Vec::new(),
-            leaves_ssh: false,
+            leaves: None,
         }
     }
 }
