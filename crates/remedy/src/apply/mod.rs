@@ -4,6 +4,7 @@ pub mod knobs;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::time::{Duration, Instant};
 
 use tinygram_host::hand::{Change, Did, Hand, Outcome, Raw, Setting, SocketOption};
 use tinygram_host::namespace::Namespace;
@@ -36,6 +37,8 @@ pub struct Applied {
     pub set_meanwhile: usize,
     /// How many the kernel refused, by its error number.
     pub refused: BTreeMap<i32, usize>,
+    /// How long the walks over the sockets took that set them.
+    pub swept: Duration,
 }
 
 impl Applied {
@@ -194,11 +197,14 @@ impl Announced {
     /// # Errors
     ///
     /// Returns what stopped it. What the journal has can be undone then.
+    #[expect(clippy::disallowed_methods, reason = "sweeps take real time")]
     pub fn make(mut self, hand: &mut Hand) -> io::Result<Made> {
         let mut unchanged = Vec::new();
         for part in std::mem::take(&mut self.parts) {
+            let begun = Instant::now();
             let set = || hand.set(part.option, &part.changes);
             let outcomes = part.namespace.within(set)??;
+            self.applied.swept += begun.elapsed();
             let cookies = outcomes
                 .iter()
                 .zip(&part.changes)

@@ -302,6 +302,7 @@ fn row(setting: &Setting, applied: &Applied) -> SettingRow {
             .iter()
             .map(|(error, count)| (reason(*error), *count))
             .collect(),
+        sweep_ms: applied.swept.as_secs_f64() * 1000.0,
     }
 }
 
@@ -403,4 +404,6 @@ struct SettingRow {
     closed: usize,
     set_meanwhile: usize,
     refused: BTreeMap<String, usize>,
+    /// How long the sweep over the sockets took.
+    sweep_ms: f64,
 }
