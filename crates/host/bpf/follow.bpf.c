@@ -38,6 +38,8 @@ enum {
 	DEEPEST_GROUP = 12,
 	MOST_RULES = 4096,
 	RING_OCTETS = 1 << 20,
+	NO_WAKEUP = 1,
+	FORCE_WAKEUP = 2,
 };
 
 struct {
@@ -224,6 +226,12 @@ INLINE void not_reported(u32 which)
 		(*count)++;
 }
 
+/* Only what is new is urgent: the rest is read at the next look, or when it takes half of the room. */
+INLINE u64 when_convenient(void)
+{
+	return bpf_ringbuf_query(&events, RING_UNREAD) > RING_OCTETS / 2 ? FORCE_WAKEUP : NO_WAKEUP;
+}
+
 INLINE void opened(struct bpf_sock_ops *ctx, struct sock *sk, const struct order_to_follow *order, struct tcp_sock *tp)
 {
 	struct ends ends = {};
@@ -256,7 +264,7 @@ INLINE void opened(struct bpf_sock_ops *ctx, struct sock *sk, const struct order
 	}
 	was->had_flag = ctx->bpf_sock_ops_cb_flags & RTT_FLAG;
 	was->is_opened = 1;
-	bpf_ringbuf_submit(record, 0);
+	bpf_ringbuf_submit(record, FORCE_WAKEUP);
 	bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | RTT_FLAG | STATE_FLAG);
 }
 
@@ -291,7 +299,7 @@ INLINE void sampled(struct bpf_sock_ops *ctx, struct sock *sk, const struct orde
 		record->errors[index] = error;
 		record->results[index] = error ? RESULT_REFUSED : RESULT_CHANGED;
 	}
-	bpf_ringbuf_submit(record, 0);
+	bpf_ringbuf_submit(record, when_convenient());
 	bpf_map_delete_elem(&approved, &cookie);
 	if (!was->had_flag)
 		bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags & ~RTT_FLAG);
@@ -313,7 +321,7 @@ INLINE void closed(struct bpf_sock_ops *ctx, struct sock *sk, struct tcp_sock *t
 	record->cookie = bpf_get_socket_cookie(ctx);
 	record->netns = ((struct sock_common *)tp)->skc_net.net->ns.inum;
 	record->event = FOLLOW_CLOSED;
-	bpf_ringbuf_submit(record, 0);
+	bpf_ringbuf_submit(record, when_convenient());
 }
 
 /* A thread listens: from now on it is known whose connections come in there. */
@@ -334,7 +342,7 @@ INLINE void listens(struct tcp_sock *tp)
 	record->event = FOLLOW_LISTENS;
 	record->local_port = ends.local_port;
 	bpf_probe_read_kernel(record->program, sizeof(record->program), &((struct task_struct___named *)task)->comm);
-	bpf_ringbuf_submit(record, 0);
+	bpf_ringbuf_submit(record, when_convenient());
 }
 
 SEC("sockops")

@@ -107,8 +107,7 @@ impl Follower {
     /// Returns what stopped it; what the journal has can be undone.
     #[expect(clippy::disallowed_methods, reason = "connections come in real time")]
     pub fn step(&mut self, hand: &mut Hand, patience: Duration) -> Result<(), ApplyError> {
-        let mut events = Vec::new();
-        self.follow.poll(patience, |event| events.push(event));
+        let events = self.events(patience);
         let now = Instant::now();
         let mut opened = BTreeMap::new();
         for event in events {
@@ -160,6 +159,19 @@ impl Follower {
             self.next_walk = Instant::now() + pause.max(WALK_AFTER);
         }
         Ok(())
+    }
+
+    /// Returns what happened, once nothing has for `patience` or a connection was opened. Of one within this host the other end
+    /// is opened a moment later: both are written down at once.
+    fn events(&mut self, patience: Duration) -> Vec<Event> {
+        let mut events = Vec::new();
+        self.follow.poll(patience, |event| events.push(event));
+        let is_opened = |event: &Event| matches!(event, Event::Opened { .. });
+        if events.iter().any(is_opened) {
+            std::thread::sleep(OTHER_END);
+            self.follow.poll(Duration::ZERO, |event| events.push(event));
+        }
+        events
     }
 
     /// Returns the numbers of the changes that it made, which stay in force when it ends.
@@ -423,6 +435,8 @@ pub fn rules_of(services: &BTreeSet<Service>, scope: &Scope, found: &Found) -> V
     all
 }
 
+/// How long after one end the other end of a connection within this host is opened at most.
+const OTHER_END: Duration = Duration::from_millis(1);
 /// How long a connection waits for a sample of its round-trip time.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How long a closed connection stays in the journal.

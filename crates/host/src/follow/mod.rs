@@ -124,7 +124,8 @@ impl Follow {
         })
     }
 
-    /// Passes what happened since the last call to `each`. If nothing has, waits for at most `patience`.
+    /// Passes what happened since the last call to `each`. If nothing has, waits for at most `patience`; only a connection that
+    /// is opened ends the wait before that.
     pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Event)) {
         let (settings, leaves) = (&self.settings, &mut self.leaves);
         self.events.poll(patience, |octets| {
