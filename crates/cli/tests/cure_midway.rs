@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hosting::{Place, Program, may_make_namespaces, may_set, said, tinygram};
+use hosting::{Place, Program, control_groups, may_make_namespaces, may_set, said, tinygram};
 use tinygram_host::hand::Hand;
 use tinygram_host::namespace::Namespace;
 
@@ -128,8 +128,7 @@ fn a_target_that_forks_is_no_error() {
 /// The processes of a control group move elsewhere, and it is removed.
 #[test]
 fn a_control_group_that_goes_away_is_no_error() {
-    let Some(root) = unified() else {
-        eprintln!("skipped: no control groups of version 2 can be made here");
+    let Some(root) = control_groups() else {
         return;
     };
     let group = root.join(format!("tinygram-midway-{}", std::process::id()));
@@ -144,18 +143,6 @@ fn a_control_group_that_goes_away_is_no_error() {
     fs::remove_dir(&group).unwrap();
     let (code, text) = cure.end();
     assert!(matches!(code, Some(0 | 1 | 3)), "{text}");
-}
-
-/// Returns the root of the control groups of version 2, if groups can be made there.
-fn unified() -> Option<PathBuf> {
-    let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(PathBuf::from);
-    let root = roots
-        .into_iter()
-        .find(|root| root.join("cgroup.controllers").exists())?;
-    let probe = root.join(format!("tinygram-probe-{}", std::process::id()));
-    fs::create_dir(&probe).ok()?;
-    fs::remove_dir(&probe).ok()?;
-    Some(root)
 }
 
 /// Killed at some point after its first line in the journal, in the middle of a sweep over eight hundred sockets or after it: the

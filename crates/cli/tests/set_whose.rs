@@ -1,13 +1,15 @@
-//! Whose sockets `tinygram set` leaves alone: SSH's, on whatever port, those that are there and those to come.
+//! Whose sockets `tinygram set` leaves alone: SSH's, on whatever port, those that are there and those to come; and those that a
+//! process of another control group made.
 #![cfg(target_os = "linux")]
 
 mod hosting;
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use hosting::{Place, Program, may_make_namespaces, may_set, tinygram};
+use hosting::{Place, Program, control_groups, may_make_namespaces, may_set, said, tinygram};
 
 /// A program of the name that it is told. `listen` prints a port, on which it echoes; `connect PORT` talks for a second, and
 /// prints whether this end then has NODELAY; `accepted` prints that of each connection that came, in order.
@@ -140,5 +142,47 @@ fn ssh_is_followed_if_it_is_named() {
     assert_eq!(sshd.asked("accepted"), "True True");
     drop(_following);
     let listed = tinygram(&journal.path().join("state"), &["set", "--list"]);
-    assert_eq!(hosting::said(&listed), "No change is in force.\n");
+    assert_eq!(said(&listed), "No change is in force.\n");
+}
+
+/// A socket's control group is that of the process that made it.
+#[test]
+fn what_a_process_made_before_it_was_moved_is_named_as_not_matched() {
+    if !may_set() || !may_make_namespaces() {
+        return;
+    }
+    let Some(root) = control_groups() else {
+        return;
+    };
+    let journal = tempfile::tempdir().unwrap();
+    let mut web = Program::named("web", Place::New);
+    let mut curl = Program::named("curl", Place::Of(web.pid()));
+    let to_web = format!("connect {}", web.asked("listen"));
+    assert_eq!(curl.asked(&to_web), "False");
+    let group = root.join(format!("tinygram-whose-{}", std::process::id()));
+    fs::create_dir(&group).unwrap();
+    fs::write(group.join("cgroup.procs"), curl.pid().to_string()).unwrap();
+    let name = format!("/{}", group.file_name().unwrap().to_str().unwrap());
+    let set = || tinygram(&journal.path().join("state"), &["set", &name, "nodelay=on"]);
+    let moved = set();
+    assert_eq!(curl.asked(&to_web), "False");
+    let made_there = set();
+    drop(curl);
+    fs::remove_dir(&group).unwrap();
+
+    assert_eq!(moved.status.code(), Some(1), "{}", said(&moved));
+    let not_matched = "1 not matched: a process of another control group made them";
+    assert!(said(&moved).contains(not_matched), "{}", said(&moved));
+    assert_eq!(made_there.status.code(), Some(0), "{}", said(&made_there));
+    assert!(
+        said(&made_there).contains("1 changed"),
+        "{}",
+        said(&made_there)
+    );
+    assert!(
+        said(&made_there).contains(not_matched),
+        "{}",
+        said(&made_there)
+    );
+    assert_eq!(web.asked("accepted"), "False False");
 }

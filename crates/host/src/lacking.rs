@@ -21,6 +21,11 @@ pub enum Lacking {
     /// A tracepoint is missing.
     #[error("this kernel has no tracepoint {0}: it takes Linux {1} or newer")]
     Tracepoint(&'static str, &'static str),
+    /// The kernel lets no program walk over its sockets.
+    #[error(
+        "this kernel lets no BPF program walk over its TCP sockets (bpf_iter_tcp): it takes Linux 5.19 or newer"
+    )]
+    Walk,
     /// Not allowed.
     #[error("not permitted to load BPF programs: it takes root, or {0}")]
     Privilege(String),

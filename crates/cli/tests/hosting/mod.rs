@@ -1,11 +1,11 @@
 //! What the tests of `set` and `cure` share: whether sockets may be set here, and programs in network namespaces of their own.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
 use tinygram_host::hand::Hand;
@@ -44,6 +44,22 @@ pub(crate) fn may_make_namespaces() -> bool {
         eprintln!("skipped: it takes {missing}");
     }
     missing.is_none()
+}
+
+/// Returns the root of the control groups of version 2, if groups can be made there; says that they cannot.
+pub(crate) fn control_groups() -> Option<PathBuf> {
+    let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(PathBuf::from);
+    let probe = format!("tinygram-probe-{}", std::process::id());
+    let may_make = |root: &PathBuf| {
+        root.join("cgroup.controllers").exists()
+            && fs::create_dir(root.join(&probe)).is_ok()
+            && fs::remove_dir(root.join(&probe)).is_ok()
+    };
+    let root = roots.into_iter().find(may_make);
+    if root.is_none() {
+        eprintln!("skipped: no control groups of version 2 can be made here");
+    }
+    root
 }
 
 pub(crate) fn tinygram(journal: &Path, words: &[&str]) -> Output {

@@ -21,9 +21,9 @@ use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use aya::Ebpf;
 use aya::maps::{Array, Map, MapData};
-use aya::programs::{CgroupAttachMode, CgroupSockopt, Iter};
+use aya::programs::{CgroupAttachMode, CgroupSockopt, Iter, ProgramError};
+use aya::{BtfError, Ebpf};
 
 use crate::clock::tick;
 use crate::groups::groups_root;
@@ -152,7 +152,10 @@ impl Hand {
         sweep(&mut programs.object)
             .ok_or_else(|| missing("sweep"))?
             .load("tcp", &programs.btf)
-            .map_err(|error| Lacking::of(&error))?;
+            .map_err(|error| match error {
+                ProgramError::Btf(BtfError::UnknownBtfTypeName { .. }) => Lacking::Walk,
+                other => Lacking::of(&other),
+            })?;
         Ok(Self {
             orders: programs.map("orders")?,
             changes: match programs.object.take_map("changes") {

@@ -251,10 +251,11 @@ pub(super) fn followed(followed: &Followed) -> String {
 
 /// `12 connections: nginx (431) (12)`, what was left out, and of which connections both ends are meant.
 fn headline(plan: &Set, found: &Found) -> String {
+    let whose = programs::in_words(&found.sockets);
+    let colon = if whose.is_empty() { "" } else { ": " };
     format!(
-        "{}: {}{}\n{}",
+        "{}{colon}{whose}{}\n{}",
         counted(found.sockets.len() as u64, "connection"),
-        programs::in_words(&found.sockets),
         left_out(found.left_out),
         ends::in_words(&plan.scope, &found.sockets)
     )
