@@ -33,6 +33,8 @@ pub struct ReceiverConfig {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     nxt: Offset,
+    /// The end of the data in order: RCV.NXT without the FIN, which takes a sequence number but is nothing to read.
+    data_end: Offset,
     /// The acknowledgment number last sent.
     acked: Offset,
     /// The right edge last advertised; it never moves back (RFC 9293, section 3.8.6).
@@ -100,6 +102,7 @@ impl Receiver {
         let edge = Offset::SYN + config.buffer.min(config.window_cap);
         Self {
             nxt: Offset::SYN,
+            data_end: Offset::SYN,
             acked: Offset::SYN,
             advertised: edge,
             read: Offset::SYN,
@@ -128,6 +131,7 @@ impl Receiver {
     /// Takes in the peer's SYN.
     pub(crate) fn synchronise(&mut self) {
         self.nxt = Offset::FIRST;
+        self.data_end = Offset::FIRST;
         self.acked = Offset::SYN;
         self.read = Offset::FIRST;
         self.advertised = Offset::FIRST + self.largest_window().max(self.promised_by_the_syn());
@@ -149,7 +153,7 @@ impl Receiver {
     #[must_use]
     #[inline]
     pub fn readable(&self) -> u64 {
-        self.data_end().since(self.read)
+        self.data_end.since(self.read)
     }
 
     /// Returns how far the application has read.
@@ -167,7 +171,7 @@ impl Receiver {
     /// Returns whether the peer's FIN is in order.
     #[must_use]
     pub fn fin_received(&self) -> bool {
-        self.fin.is_some_and(|fin| self.nxt > fin)
+        self.nxt > self.data_end
     }
 
     /// Returns the window to advertise. It never shrinks, and it does not grow in small steps
@@ -284,6 +288,7 @@ impl Receiver {
         let in_order = span.start == self.nxt && nothing_waits;
         if in_order && span.end <= self.advertised && !segment.flags.any(Flags::FIN) {
             self.nxt = span.end;
+            self.data_end = span.end;
             self.in_order(segment, now);
             return Arrived {
                 data: true,
@@ -343,6 +348,7 @@ impl Receiver {
         }
         // Data in order needs no place among the ranges, of which there may be too many.
         self.nxt = self.assembler.advance(self.nxt.max(span.end));
+        self.data_end = self.fin.map_or(self.nxt, |fin| self.nxt.min(fin));
         true
     }
 
@@ -475,16 +481,6 @@ impl Receiver {
     fn could_advertise(&self) -> Offset {
         let free = self.capacity.saturating_sub(self.readable());
         self.nxt + free.min(self.window_cap)
-    }
-
-    /// Returns the end of the data in order. The FIN takes a sequence number, but it is nothing to
-    /// read.
-    #[inline]
-    fn data_end(&self) -> Offset {
-        match self.fin {
-            Some(fin) => self.nxt.min(fin),
-            None => self.nxt,
-        }
     }
 }
 
