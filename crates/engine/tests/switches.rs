@@ -426,7 +426,7 @@ fn a_runt_is_held_once_however_often_it_is_asked_about() {
     // A runt held behind an acknowledgment is a separate hold.
     told.connection.set_cork(at_ms(6), false, &mut told.out);
     told.at(7).acked(11, &[]).at(8).writes(10);
-    let hold = *told.connection.sender().hold().expect("it is held");
+    let hold = told.connection.sender().hold().expect("it is held");
     assert_eq!((hold.why, hold.since), (Why::Unacknowledged, at_ms(8)));
     assert_eq!(
         told.connection

@@ -334,7 +334,7 @@ impl Sender {
 
     /// Returns what is being held, if anything is.
     #[must_use]
-    pub fn hold(&self) -> Option<&Hold> {
+    pub fn hold(&self) -> Option<Hold> {
         self.small.hold()
     }
 

@@ -351,7 +351,7 @@ impl Sender {
         if self.timers.retransmitting() {
             return;
         }
-        let has_deadline = self.small.asked_again_at().is_some() || self.window.delays();
+        let has_deadline = !self.small.asked_again_at().is_off() || self.window.delays();
         if self.seq.has_unsent() && !has_deadline {
             self.timers.start_persist(self.now, &self.rtt);
         } else {

@@ -21,7 +21,7 @@ impl Sender {
     fn resend_first(&mut self, stamp: &Stamp, out: &mut Outbox) {
         self.resend.set_wanted(false);
         let (nxt, written) = (self.seq.nxt, self.seq.written);
-        let hold = self.small.hold().copied();
+        let hold = self.small.hold();
         self.seq.nxt = self.seq.una;
         let size = u64::from(self.path.segment_size(stamp.sack_octets));
         let end = self.resend.end().max(self.seq.una + size).min(written);

@@ -10,7 +10,7 @@ use super::send_policy::{
 use super::sequence::Sequence;
 use super::view::{View, Whole};
 use crate::offset::Offset;
-use crate::time::{Duration, Instant};
+use crate::time::{Deadline, Duration, Instant};
 
 /// How soon a policy is asked again at the earliest after a moment that it named has come.
 const AGAIN: Duration = Duration::from_micros(10);
@@ -24,7 +24,17 @@ pub(super) struct SmallSegment {
     /// MCLBYTES, which some policies look at.
     cluster: u64,
     pub(super) hints: Hints,
-    hold: Option<Hold>,
+    held: Option<Held>,
+    /// When the policy must be asked again about it, even if nothing else happens.
+    asked_again_at: Deadline,
+}
+
+/// What is being held, without the time when the policy is asked again.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    start: Offset,
+    why: Why,
+    since: Instant,
 }
 
 /// What is being held: a runt, or any segment of a paced flight that waits for its time.
@@ -47,14 +57,15 @@ impl SmallSegment {
             more_in_every_variant: config.more_in_every_variant,
             cluster: config.cluster,
             hints: Hints::default(),
-            hold: None,
+            held: None,
+            asked_again_at: Deadline::OFF,
         }
     }
 
     /// Changes the policy. The new one is asked anew about what the old one held.
     pub(super) fn set_policy(&mut self, policy: SendPolicy) {
         self.policy = policy.install();
-        self.hold = None;
+        self.release();
     }
 
     /// Returns the variables as the policy sees them.
@@ -142,32 +153,32 @@ impl SmallSegment {
     }
 
     /// Returns what is being held.
-    #[inline]
-    pub(super) fn hold(&self) -> Option<&Hold> {
-        self.hold.as_ref()
+    pub(super) fn hold(&self) -> Option<Hold> {
+        let Held { start, why, since } = self.held?;
+        Some(Hold {
+            start,
+            why,
+            since,
+            until: self.asked_again_at.get(),
+        })
     }
 
     /// Returns the time since when the runt that starts at `start` is held, if it is.
     #[inline]
     pub(super) fn held_since(&self, start: Offset) -> Option<Instant> {
-        let hold = self.hold.filter(|hold| hold.start == start);
-        hold.map(|hold| hold.since)
+        let held = self.held.filter(|held| held.start == start);
+        held.map(|held| held.since)
     }
 
     /// Returns when the policy must be asked again.
     #[inline]
-    pub(super) fn asked_again_at(&self) -> Option<Instant> {
-        match &self.hold {
-            Some(hold) => hold.until,
-            None => None,
-        }
+    pub(super) fn asked_again_at(&self) -> Deadline {
+        self.asked_again_at
     }
 
     /// Forgets when the policy wanted to be asked again, because it is.
     pub(super) fn asked_again(&mut self) {
-        if let Some(hold) = &mut self.hold {
-            hold.until = None;
-        }
+        self.asked_again_at = Deadline::OFF;
     }
 
     /// Holds what starts at `start`, and counts it if it was not held for the same reason before.
@@ -181,25 +192,19 @@ impl SmallSegment {
     ) {
         // A user's policy may name a moment that has come, or always the next one: the sender would be
         // woken forever.
-        let soonest = now + AGAIN;
-        let has_come = until.is_some_and(|until| until <= now);
-        let until = if has_come { Some(soonest) } else { until };
-        match &mut self.hold {
-            Some(hold) if hold.start == start && hold.why == why => {
-                let was_woken = hold.until.is_none();
-                hold.until = until.map(|until| match was_woken {
-                    true => until.max(soonest),
-                    false => until,
-                });
+        let soonest = Deadline::at(now + AGAIN);
+        let until = Deadline::from(until);
+        let until = if until.is_due(now) { soonest } else { until };
+        match &mut self.held {
+            Some(held) if held.start == start && held.why == why => {
+                let was_woken = self.asked_again_at.is_off();
+                self.asked_again_at = if was_woken { until.max(soonest) } else { until };
             }
-            hold => {
-                let since = hold.filter(|h| h.start == start).map_or(now, |h| h.since);
-                *hold = Some(Hold {
-                    start,
-                    why,
-                    since,
-                    until,
-                });
+            held => {
+                let since = held.filter(|held| held.start == start);
+                let since = since.map_or(now, |held| held.since);
+                *held = Some(Held { start, why, since });
+                self.asked_again_at = until;
                 counters.holds[why.place()] += 1;
             }
         }
@@ -208,21 +213,32 @@ impl SmallSegment {
     /// Ends the hold.
     #[inline]
     pub(super) fn release(&mut self) {
-        self.hold = None;
+        self.held = None;
+        self.asked_again_at = Deadline::OFF;
     }
 
     /// Ends a hold of what starts before `offset`.
     #[inline]
     pub(super) fn release_before(&mut self, offset: Offset) {
-        if let Some(hold) = self.hold
-            && hold.start < offset
+        if let Some(held) = self.held
+            && held.start < offset
         {
-            self.hold = None;
+            self.release();
         }
     }
 
     /// Holds again what waits behind the flight, after something before it was resent up to `nxt`.
     pub(super) fn keep_on(&mut self, hold: Option<Hold>, nxt: Offset) {
-        self.hold = hold.filter(|hold| hold.start >= nxt);
+        self.release();
+        if let Some(hold) = hold.filter(|hold| hold.start >= nxt) {
+            let Hold {
+                start,
+                why,
+                since,
+                until,
+            } = hold;
+            self.held = Some(Held { start, why, since });
+            self.asked_again_at = Deadline::from(until);
+        }
     }
 }

@@ -11,12 +11,8 @@ impl Sender {
     #[inline]
     pub(crate) fn next_deadline(&self) -> Deadline {
         let mut first = self.timers.next_deadline();
-        if let Some(until) = self.small.asked_again_at() {
-            first = first.min(Deadline::at(until));
-        }
-        if let Some(next) = self.window.restart.waits_until() {
-            first = first.min(Deadline::at(next));
-        }
+        first = first.min(self.small.asked_again_at());
+        first = first.min(self.window.restart.waits_until());
         if let Some(next) = self.window.paced_until() {
             first = first.min(Deadline::at(next));
         }
@@ -27,15 +23,11 @@ impl Sender {
     #[inline]
     pub(crate) fn next_timer(&self) -> (Deadline, TimerReason) {
         let mut first = self.timers.next_timer();
-        if let Some(until) = self.small.asked_again_at()
-            && Deadline::at(until) < first.0
-        {
-            first = (Deadline::at(until), TimerReason::Hold);
+        if self.small.asked_again_at() < first.0 {
+            first = (self.small.asked_again_at(), TimerReason::Hold);
         }
-        if let Some(next) = self.window.restart.waits_until()
-            && Deadline::at(next) < first.0
-        {
-            first = (Deadline::at(next), TimerReason::Pace);
+        if self.window.restart.waits_until() < first.0 {
+            first = (self.window.restart.waits_until(), TimerReason::Pace);
         }
         if let Some(next) = self.window.paced_until()
             && Deadline::at(next) < first.0

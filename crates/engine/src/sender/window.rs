@@ -343,7 +343,7 @@ impl CongestionWindow {
     /// Returns whether something waits for its turn, by the rate or after an idle period.
     #[inline]
     pub(super) fn delays(&self) -> bool {
-        self.restart.waits_until().is_some() || self.paced_until().is_some()
+        !self.restart.waits_until().is_off() || self.paced_until().is_some()
     }
 
     /// Clears the waiting marks; the next pass finds out whether anything waits.

@@ -3,7 +3,7 @@
 
 use crate::sender::congestion::restart::{Idle, IdleRestart, Restarted};
 use crate::sender::context::Context;
-use crate::time::{Duration, Instant};
+use crate::time::{Deadline, Duration, Instant};
 
 /// What an idle period is measured by, and what follows it.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,8 @@ pub(crate) struct Restart {
     last_heard: Instant,
     /// The flight that is being spread.
     pace: Option<Pace>,
+    /// When its next segment may leave, if one is ready and waits.
+    waits_until: Deadline,
 }
 
 /// The windows that the rule starts from, in octets.
@@ -33,8 +35,6 @@ struct Pace {
     interval: Duration,
     /// When the next segment may leave.
     next: Instant,
-    /// Whether a segment is ready and waits for `next`.
-    waiting: bool,
 }
 
 impl Restart {
@@ -45,6 +45,7 @@ impl Restart {
             last_acked: Instant::ZERO,
             last_heard: Instant::ZERO,
             pace: None,
+            waits_until: Deadline::OFF,
         }
     }
 
@@ -70,12 +71,14 @@ impl Restart {
     #[inline]
     pub(crate) fn acked(&mut self, now: Instant) {
         self.last_acked = now;
-        self.pace = None;
+        self.end_paced_flight();
     }
 
     /// Ends a paced flight.
+    #[inline]
     pub(crate) fn end_paced_flight(&mut self) {
         self.pace = None;
+        self.waits_until = Deadline::OFF;
     }
 
     /// Returns what the rule decides by.
@@ -105,7 +108,6 @@ impl Restart {
             self.pace = Some(Pace {
                 interval: restarted.pace,
                 next: idle.now,
-                waiting: false,
             });
         }
         Some(restarted)
@@ -117,26 +119,23 @@ impl Restart {
         let Some(pace) = &mut self.pace else {
             return true;
         };
-        pace.waiting = pace.next > now;
-        if !pace.waiting {
-            pace.next = now + pace.interval;
+        if pace.next > now {
+            self.waits_until = Deadline::at(pace.next);
+            return false;
         }
-        !pace.waiting
+        pace.next = now + pace.interval;
+        self.waits_until = Deadline::OFF;
+        true
     }
 
     /// Returns when the segment that waits may leave.
     #[inline]
-    pub(crate) fn waits_until(&self) -> Option<Instant> {
-        match &self.pace {
-            Some(pace) if pace.waiting => Some(pace.next),
-            _ => None,
-        }
+    pub(crate) fn waits_until(&self) -> Deadline {
+        self.waits_until
     }
 
     /// Clears the waiting mark; the next pass finds out whether anything waits.
     pub(crate) fn stop_waiting(&mut self) {
-        if let Some(pace) = &mut self.pace {
-            pace.waiting = false;
-        }
+        self.waits_until = Deadline::OFF;
     }
 }
