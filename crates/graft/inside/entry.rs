@@ -6,75 +6,12 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
+use crate::call::{Call, Next};
+use crate::counts::add;
 use crate::layout::{Cause, Inert, Shared};
-use crate::machine::{call_of_go, nr};
+use crate::machine::nr;
 use crate::thread::Caller;
 use crate::{flush, monitor, peers, reads, sockets, waits, writes};
-
-/// The registers of a system call that has not been made yet, as the stub saved them.
-#[repr(C)]
-pub(crate) struct Call {
-    /// The number; once it was made, the result.
-    pub(crate) word: u64,
-    /// The arguments.
-    pub(crate) a1: u64,
-    pub(crate) a2: u64,
-    pub(crate) a3: u64,
-    pub(crate) a4: u64,
-    pub(crate) a5: u64,
-    pub(crate) a6: u64,
-    /// Go: the goroutine. C: the thread pointer.
-    pub(crate) task: u64,
-}
-
-impl Call {
-    /// Makes the call here and now.
-    pub(crate) fn make(&self) -> u64 {
-        let arguments = [self.a1, self.a2, self.a3, self.a4, self.a5, self.a6];
-        // SAFETY: the program's own arguments, for the call that it asked for.
-        unsafe { call_of_go(self.word, arguments) }
-    }
-}
-
-/// What becomes of a call.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-pub(crate) enum Next {
-    /// The program's own SYSCALL makes it, with the registers as they are in [`Call`].
-    Go = 0,
-    /// It was made, and its result is in [`Call::word`].
-    Made = 1,
-}
-
-/// What the command writes into the object before it is put into a program. The stubs read it.
-#[repr(C)]
-pub struct Cells {
-    /// The address of [`Shared`] in the program.
-    shared: u64,
-    /// Go's `Syscall6`: its SYSCALL, and what follows it.
-    syscall: u64,
-    syscall_made: u64,
-    /// Go's `runtime.futex`: what follows the replaced instruction.
-    futex: u64,
-    /// The SYSCALL of musl's `__syscall_cp_c`, or `__syscall_cp_asm`.
-    musl: u64,
-    /// C: the address of a word that is 0 in a child that was forked.
-    alive: u64,
-    /// Go's `runtime.usleep`: what follows the replaced instruction.
-    usleep: u64,
-}
-
-/// The command finds it by its name; never written by this code.
-#[unsafe(no_mangle)]
-pub static graft_cells: Cells = Cells {
-    shared: 0,
-    syscall: 0,
-    syscall_made: 0,
-    futex: 0,
-    musl: 0,
-    alive: 0,
-    usleep: 0,
-};
 
 /// Decides what becomes of a call.
 pub(crate) extern "C" fn on_call(call: &mut Call, shared: &Shared) -> Next {
@@ -85,6 +22,7 @@ pub(crate) extern "C" fn on_call(call: &mut Call, shared: &Shared) -> Next {
     let Some(caller) = (unsafe { Caller::of_goroutine(call.task, shared) }) else {
         return Next::Go;
     };
+    waits::take_over(&caller);
     match call.word {
         nr::READ | nr::RECVFROM | nr::RECVMSG | nr::READV => reads::incoming(&caller, call),
         nr::WRITE | nr::SENDTO => writes::outgoing(&caller, call),
@@ -150,7 +88,7 @@ pub(crate) fn other(caller: &Caller<'_>, call: &mut Call) -> Next {
             Next::Go
         }
         nr::IO_URING_SETUP => {
-            writes::add(&shared.rings, 1);
+            add(&shared.rings, 1);
             Next::Go
         }
         nr::SECCOMP => {
@@ -183,6 +121,7 @@ pub(crate) extern "C" fn on_futex(goroutine: u64, shared: &Shared, operation: u3
     monitor::waits(goroutine, word, shared);
     // SAFETY: as in `on_call`.
     if let Some(caller) = unsafe { Caller::of_goroutine(goroutine, shared) } {
+        waits::take_over(&caller);
         waits::before(&caller);
     }
 }

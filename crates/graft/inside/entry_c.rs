@@ -1,7 +1,7 @@
 //! Where the system calls of a program in C arrive: by a jump in musl's one place, by the call of its
 //! `__syscall_cp_asm`, or from the thunks of glibc's places.
 
-use crate::entry::graft_cells;
+use crate::cells::graft_cells;
 use crate::in_c::on_c_call;
 use crate::machine::{BELOW_64, nr};
 
@@ -45,7 +45,7 @@ macro_rules! if_it_matters {
     };
 }
 
-/// Pushes the registers as a [`Call`](crate::entry::Call), below RBX, which becomes the thread pointer.
+/// Pushes the registers as a [`Call`](crate::call::Call), below RBX, which becomes the thread pointer.
 macro_rules! save {
     () => {
         "push rbx

@@ -6,12 +6,12 @@
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
 
+use crate::counts::add;
 use crate::kernel::{self, IPPROTO_TCP, TCP_NODELAY};
 use crate::layout::{Cause, HELD, LEAVING, ONE_WRITE, SOCKETS, Shared, Socket, Thread};
 use crate::peers;
-use crate::sockets::socket;
+use crate::table::socket;
 use crate::thread::Caller;
-use crate::writes::add;
 
 /// Records that octets are about to be held on `fd`.
 #[inline(always)]

@@ -4,14 +4,15 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use tinygram_coalesce::{AfterRead, Found, after_read};
 
-use crate::entry::{Call, Next, other};
+use crate::call::{Call, Next};
+use crate::entry::other;
 use crate::kernel::{self, EAGAIN, ENOTSOCK, MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL};
 use crate::layout::{Cause, Shared, class};
 use crate::machine::{self, nr};
 use crate::reads::{age_ns, flush_all, nothing_held};
-use crate::sockets::{self, socket};
+use crate::table::socket;
 use crate::thread::Caller;
-use crate::{flush, waits, writes};
+use crate::{flush, sockets, waits, writes};
 
 /// As [`on_call`], for a program in C, whose sockets may block.
 pub(crate) extern "C" fn on_c_call(call: &mut Call, shared: &Shared) -> Next {
@@ -21,6 +22,7 @@ pub(crate) extern "C" fn on_c_call(call: &mut Call, shared: &Shared) -> Next {
     let Some(caller) = Caller::of_thread(call.task, shared) else {
         return Next::Go;
     };
+    waits::take_over(&caller);
     match call.word {
         nr::READ | nr::RECVFROM | nr::RECVMSG | nr::READV => blocking(&caller, call),
         nr::WRITE | nr::SENDTO => {

@@ -26,9 +26,6 @@ pub(crate) const PR_SET_SECCOMP: u64 = 22;
 pub(crate) const PR_SET_DUMPABLE: u64 = 4;
 pub(crate) const FUTEX_WAKE: u64 = 1;
 
-/// A system call's arguments, in the order of the kernel's.
-pub(crate) type Arguments = [u64; 6];
-
 /// Returns the word at an address, if it can be read; without a fault if not.
 pub(crate) fn word_at(address: u64) -> Option<u64> {
     let mut word = 0_u64;

@@ -2,7 +2,7 @@
 //!
 //! It is compiled by `build.rs` into an object of its own, without the standard library, without
 //! floating-point registers and without writable data. [`entry`] and [`entry_c`] are where the program's system calls
-//! arrive, by the stubs in [`machine`]; [`writes`] decides about what goes out, [`reads`] and [`waits`] when what is held must
+//! arrive, by the [`stubs`]; [`writes`] decides about what goes out, [`reads`] and [`waits`] when what is held must
 //! leave, [`sockets`] knows what a descriptor is. All state is in [`layout::Shared`].
 //!
 //! Nothing here allocates, locks or panics, and nothing uses more than 400 octets of stack: a goroutine's stack is
@@ -15,6 +15,10 @@
     allow(dead_code, reason = "only Go programs have stubs elsewhere")
 )]
 
+mod bound;
+mod call;
+mod cells;
+mod counts;
 mod entry;
 #[cfg(target_arch = "x86_64")]
 mod entry_c;
@@ -28,7 +32,10 @@ mod machine;
 mod monitor;
 mod peers;
 mod reads;
+mod rules;
 mod sockets;
+mod stubs;
+mod table;
 mod thread;
 mod waits;
 mod watchdog;

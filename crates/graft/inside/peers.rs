@@ -4,11 +4,12 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
 use tinygram_coalesce::Memory;
 
+use crate::counts::add;
 use crate::kernel::{self, IPPROTO_TCP};
 use crate::layout::{Cause, Filter, HABITS, HELD, LEAVING, Peer, Shared, Socket, Thread, class};
 use crate::machine::{call, nr};
+use crate::rules::Outcome;
 use crate::thread::Caller;
-use crate::writes::{Outcome, add};
 
 /// Enters the connection behind `fd`, and returns whether it is to be touched.
 #[inline(never)]

@@ -4,12 +4,12 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use tinygram_coalesce::{AfterRead, Found, after_read};
 
-use crate::entry::{Call, Next};
+use crate::call::{Call, Next};
 use crate::kernel::{self, EAGAIN};
 use crate::layout::{Cause, class};
-use crate::sockets::{self, socket};
+use crate::table::socket;
 use crate::thread::Caller;
-use crate::{flush, waits};
+use crate::{flush, sockets, waits};
 
 /// A read on any descriptor.
 #[inline(always)]

@@ -4,18 +4,14 @@ use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use tinygram_coalesce::Policy;
 
-use crate::entry::{Call, Next};
+use crate::call::{Call, Next};
 use crate::kernel::{self, IPPROTO_TCP};
-use crate::layout::{Cause, SOCKETS, Shared, Socket, class};
+use crate::layout::{Cause, Shared, Socket, class};
 use crate::machine::{call, nr};
+use crate::rules::policy;
+use crate::table::socket;
 use crate::thread::Caller;
-use crate::{flush, peers, writes};
-
-/// Returns the entry of a descriptor, if it has one.
-#[inline(always)]
-pub(crate) fn socket(shared: &Shared, fd: u64) -> Option<&Socket> {
-    shared.sockets.get(usize::try_from(fd).unwrap_or(SOCKETS))
-}
+use crate::{flush, peers};
 
 /// Returns what a descriptor is, asking the kernel if need be.
 #[inline(always)]
@@ -82,7 +78,7 @@ fn take_over(shared: &Shared, fd: u64, known: u32, is_covered: bool) -> u32 {
     }
     if kernel::option(fd, IPPROTO_TCP, kernel::TCP_NODELAY) != Ok(0) {
         found |= class::PROGRAM_NODELAY;
-    } else if found & class::ALONE == 0 && writes::policy(shared) != Policy::Observe {
+    } else if found & class::ALONE == 0 && policy(shared) != Policy::Observe {
         kernel::set_option(fd, IPPROTO_TCP, kernel::TCP_NODELAY, 1);
     }
     found
@@ -168,7 +164,7 @@ fn set_option(shared: &Shared, call: &mut Call, socket: &Socket, known: u32) -> 
                 socket
                     .class
                     .store(known & !class::PROGRAM_NODELAY | bit, Relaxed);
-                if !on && writes::policy(shared).sets_nodelay() {
+                if !on && policy(shared).sets_nodelay() {
                     kernel::set_option(call.a1, IPPROTO_TCP, kernel::TCP_NODELAY, 1);
                 }
             }

@@ -3,9 +3,8 @@
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
 use crate::kernel;
-use crate::layout::{Cause, Inert, Shared, TASKS, THREADS, Thread};
+use crate::layout::{Inert, Shared, TASKS, THREADS, Thread};
 use crate::machine::{call, nr};
-use crate::{flush, waits};
 
 /// The thread and the task that make a call.
 #[derive(Clone, Copy)]
@@ -34,43 +33,27 @@ impl<'a> Caller<'a> {
             return None;
         }
         let thread = find(shared, word(ITS_M), is_thread_of_go)?;
-        let caller = Self {
+        Some(Self {
             shared,
             thread,
             task: goroutine,
-        };
-        caller.take_over();
-        Some(caller)
+        })
     }
 
     /// Returns who calls in a program in C, whose threads are its tasks; `None` if too many do.
     #[inline(always)]
     pub(crate) fn of_thread(pointer: u64, shared: &'a Shared) -> Option<Self> {
         let thread = find(shared, pointer, |_| true)?;
-        let caller = Self {
+        Some(Self {
             shared,
             thread,
             task: pointer,
-        };
-        caller.take_over();
-        Some(caller)
+        })
     }
 
     /// Returns whether the task is the thread itself: in a program in C.
     pub(crate) fn is_thread(&self) -> bool {
         self.thread.key.load(Relaxed) == self.task
-    }
-
-    /// Notes which task runs. What another task left on this thread leaves now: that task has
-    /// parked, or runs elsewhere.
-    #[inline(always)]
-    fn take_over(&self) {
-        let before = self.thread.task.load(Relaxed);
-        if before != self.task {
-            self.thread.task.store(self.task, Relaxed);
-            waits::has_waited(self.shared, before);
-            flush::thread(self.shared, self.thread, Cause::Switch);
-        }
     }
 
     /// Returns how often the task has waited.

@@ -2,11 +2,27 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
+use crate::counts::add;
 use crate::flush;
 use crate::layout::{Cause, Inert, Shared};
 use crate::machine::{call, nr};
 use crate::thread::{Caller, waits_of};
-use crate::writes::add;
+
+/// Notes which task runs. What another task left on this thread leaves now: that task has parked, or runs elsewhere.
+#[inline(always)]
+pub(crate) fn take_over(caller: &Caller<'_>) {
+    let Caller {
+        shared,
+        thread,
+        task,
+    } = *caller;
+    let before = thread.task.load(Relaxed);
+    if before != task {
+        thread.task.store(task, Relaxed);
+        has_waited(shared, before);
+        flush::thread(shared, thread, Cause::Switch);
+    }
+}
 
 /// The thread is about to wait for events or for another thread.
 pub(crate) fn before(caller: &Caller<'_>) {

@@ -1,16 +1,18 @@
 //! What goes out: hold it, let it pass, or let it take along what is held.
 
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use core::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 
 use tinygram_coalesce::{Decision, Habit, Memory, Policy, Rules, Write};
 
-use crate::entry::{Call, Next};
+use crate::call::{Call, Next};
+use crate::counts::add;
 use crate::kernel::{self, MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL};
 use crate::layout::{Cause, HELD, LEAVING, Shared, Socket, class};
 use crate::machine::nr;
-use crate::sockets::{self, socket};
+use crate::rules::{Outcome, policy, rules};
+use crate::table::socket;
 use crate::thread::Caller;
-use crate::{flush, peers, waits, watchdog};
+use crate::{bound, flush, peers, sockets, waits};
 
 /// `write` on any descriptor, or `sendto`.
 #[inline(always)]
@@ -47,18 +49,6 @@ pub(crate) fn outgoing(caller: &Caller<'_>, call: &mut Call) -> Next {
     Next::Go
 }
 
-/// What became of a write.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-pub(crate) enum Outcome {
-    /// It goes out, with all that was held.
-    Passes,
-    /// It is held (under `observe`: would be).
-    Held,
-    /// It was to be held, but the watchdog rests.
-    Unwatched,
-}
-
 #[inline(never)]
 fn judge(caller: &Caller<'_>, socket: &Socket, length: u64) -> Outcome {
     decide(caller, socket, &rules(caller.shared), length as usize)
@@ -70,7 +60,7 @@ fn holds(caller: &Caller<'_>, call: &mut Call, socket: &Socket) {
     add(&shared.counts.held, 1);
     if policy(shared) == Policy::FlushOnBlock {
         flush::mark(caller, call.a1, socket);
-        watchdog::alert(shared);
+        bound::alert(shared);
         // The program's own SYSCALL makes it, so a profile shows what it always shows.
         call.a4 = if call.word == nr::SENDTO {
             call.a4 | MSG_MORE
@@ -202,7 +192,7 @@ fn decide(caller: &Caller<'_>, socket: &Socket, rules: &Rules, length: usize) ->
     let mut outcome = Outcome::Passes;
     if decision == Decision::Hold
         && rules.policy == Policy::FlushOnBlock
-        && !watchdog::may_hold(shared, rules, &memory, write)
+        && !bound::may_hold(shared, rules, &memory, write)
     {
         memory.passes_after_all();
         add(&counts.unwatched, 1);
@@ -228,30 +218,4 @@ fn decide(caller: &Caller<'_>, socket: &Socket, rules: &Rules, length: usize) ->
         outcome = Outcome::Held;
     }
     outcome
-}
-
-/// Returns the policy in force.
-pub(crate) fn policy(shared: &Shared) -> Policy {
-    const FLUSH_ON_BLOCK: u32 = Policy::FlushOnBlock as u32;
-    const OBSERVE: u32 = Policy::Observe as u32;
-    match shared.policy.load(Relaxed) {
-        FLUSH_ON_BLOCK => Policy::FlushOnBlock,
-        OBSERVE => Policy::Observe,
-        _ => Policy::Nodelay,
-    }
-}
-
-/// Returns the rules in force.
-pub(crate) fn rules(shared: &Shared) -> Rules {
-    Rules {
-        policy: policy(shared),
-        hold_below: shared.hold_below.load(Relaxed) as usize,
-        watchdog_ns: shared.watchdog_ns.load(Relaxed),
-        eager: shared.eager.load(Relaxed) != 0,
-    }
-}
-
-/// Adds to a count. Not a locked instruction: a count that a thread loses matters less than its cost.
-pub(crate) fn add(count: &AtomicU64, more: u64) {
-    count.store(count.load(Relaxed).wrapping_add(more), Relaxed);
 }

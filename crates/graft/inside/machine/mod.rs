@@ -1,5 +1,4 @@
-//! What is different on each processor: the numbers of system calls, the instruction that makes one, the clock, and
-//! the stubs where a program's calls arrive.
+//! What is different on each processor: the numbers of system calls, the instruction that makes one, and the clock.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
