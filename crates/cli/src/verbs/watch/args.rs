@@ -32,12 +32,12 @@ pub(crate) struct Args {
 
     /// Serve the counts in OpenMetrics' format at http://ADDR/metrics, for Prometheus; a port alone is on
     /// the loopback address
-    #[arg(long, value_name = "[ADDR:]PORT", value_parser = super::metrics::address)]
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = super::addresses::of_metrics)]
     pub(super) metrics: Option<SocketAddr>,
 
     /// Send the counts and the lengths of holds to an OpenTelemetry collector, over HTTP (port 4318); each
     /// minute (OTEL_METRIC_EXPORT_INTERVAL, in milliseconds) and at the end
-    #[arg(long, value_name = "ADDRESS", value_parser = super::otlp::address)]
+    #[arg(long, value_name = "ADDRESS", value_parser = super::addresses::of_collector)]
     pub(super) otlp: Option<String>,
 
     /// Write the lines of code that stalled or flooded at the end, for contrib/lint/annotate (schema tinygram.sites/1)

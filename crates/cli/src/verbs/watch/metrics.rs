@@ -25,18 +25,6 @@ pub(super) fn serve(address: SocketAddr) -> Result<Page, Failure> {
     Ok(page)
 }
 
-/// Returns the address that was typed: of a port alone, the loopback address.
-pub(super) fn address(typed: &str) -> Result<SocketAddr, String> {
-    let loopback = |port: &str| {
-        let port = port.parse::<u16>().ok().filter(|port| *port > 0)?;
-        Some(SocketAddr::from(([127, 0, 0, 1], port)))
-    };
-    let port = typed.strip_prefix(':').unwrap_or(typed);
-    loopback(port)
-        .or_else(|| typed.parse().ok())
-        .ok_or_else(|| "accepted: a port on the loopback address (9469), or an address with a port (0.0.0.0:9469, [::1]:9469)".to_owned())
-}
-
 pub(super) fn text(watch: &Watch) -> String {
     // Processes of the same name are counted together.
     let mut sums: BTreeMap<String, [f64; 3]> = BTreeMap::new();
@@ -129,19 +117,3 @@ const FAMILIES: [(&str, &str, &str); 3] = [
         "Segments that coalescing would have saved.",
     ),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_port_alone_is_on_the_loopback_address() {
-        for typed in ["9469", ":9469", "127.0.0.1:9469"] {
-            assert_eq!(address(typed), Ok(SocketAddr::from(([127, 0, 0, 1], 9469))));
-        }
-        assert!(address("[::]:9469").is_ok_and(|address| !address.ip().is_loopback()));
-        for bad in ["", "0", "65536", "localhost", "1.2.3.4"] {
-            assert!(address(bad).is_err(), "{bad}");
-        }
-    }
-}

@@ -3,6 +3,7 @@
 //! Typed ([`args`]) -> meant ([`plan`]) -> done ([`done`], on `tinygram-watch`) -> shown ([`told`]: [`show`], [`metrics`],
 //! [`otlp`], [`sites`]).
 
+mod addresses;
 mod args;
 mod done;
 mod http;

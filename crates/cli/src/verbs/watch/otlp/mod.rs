@@ -12,7 +12,6 @@ use tinygram_host::clock::clock_ns;
 use tinygram_host::process::Process;
 use tinygram_host::root::Root;
 use tinygram_watch::finding::Finding;
-use ureq::http::Uri;
 
 use crate::exit::Failure;
 use send::{Sender, Told};
@@ -124,39 +123,6 @@ impl Ended {
     }
 }
 
-/// Returns the address of a collector's metrics that was typed.
-pub(super) fn address(typed: &str) -> Result<String, String> {
-    let accepted = "accepted: HOST, HOST:PORT or http://HOST:PORT/PATH of a collector that takes OTLP over HTTP (port 4318)";
-    let text = match typed.contains("://") {
-        true => typed.to_owned(),
-        false => format!("http://{typed}"),
-    };
-    let uri: Uri = text.parse().map_err(|_| accepted.to_owned())?;
-    match uri.scheme_str() {
-        Some("http") => {}
-        Some("https") => {
-            return Err(format!(
-                "this program does not encrypt; {accepted}, as of a collector on the same host"
-            ));
-        }
-        _ => return Err(accepted.to_owned()),
-    }
-    let authority = uri.authority().filter(|it| !it.as_str().contains('@'));
-    let host = authority
-        .map(ureq::http::uri::Authority::host)
-        .unwrap_or_default();
-    if host.is_empty() || uri.query().is_some() || uri.port_u16() == Some(0) {
-        return Err(accepted.to_owned());
-    }
-    let port = match authority.map(|it| it.as_str().len() > host.len()) {
-        Some(true) => uri.port_u16().ok_or_else(|| accepted.to_owned())?,
-        _ => PORT,
-    };
-    let path = uri.path().trim_end_matches('/');
-    let path = path.strip_suffix(PATH).unwrap_or(path);
-    Ok(format!("http://{host}:{port}{path}{PATH}"))
-}
-
 /// Returns how often to export.
 fn interval() -> Result<Duration, String> {
     let Some(typed) = std::env::var_os(INTERVAL) else {
@@ -175,42 +141,3 @@ fn now_ns() -> u64 {
 
 /// OpenTelemetry's own variable, in milliseconds.
 const INTERVAL: &str = "OTEL_METRIC_EXPORT_INTERVAL";
-const PORT: u16 = 4318;
-const PATH: &str = "/v1/metrics";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_completed() {
-        let whole = "http://collector:4318/v1/metrics";
-        for typed in [
-            "collector",
-            "collector:4318",
-            "http://collector",
-            "http://collector:4318/",
-            "http://collector:4318/v1/metrics",
-        ] {
-            assert_eq!(address(typed).as_deref(), Ok(whole), "{typed}");
-        }
-        let v6 = address("[::1]:4319").unwrap();
-        assert_eq!(v6, "http://[::1]:4319/v1/metrics");
-        let below = address("http://gateway/otlp").unwrap();
-        assert_eq!(below, "http://gateway:4318/otlp/v1/metrics");
-        for bad in [
-            "",
-            "https://c",
-            "grpc://c",
-            "c:0",
-            "c:70000",
-            "a b",
-            "u@c",
-            "http://",
-            "c/?x=1",
-        ] {
-            let said = address(bad).unwrap_err();
-            assert!(said.contains("accepted"), "{bad}: {said}");
-        }
-    }
-}
