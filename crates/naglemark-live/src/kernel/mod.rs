@@ -59,7 +59,7 @@ impl Kernel {
                 "it runs on another host",
             ));
         }
-        Self::named(BPF, place, options, policies)
+        Self::named(rules::NAME, place, options, policies)
     }
 
     fn named(
@@ -168,5 +168,3 @@ pub(crate) fn release() -> String {
 
 /// The backend's name in outcomes.
 const NAME: &str = "kernel";
-/// Its name if the kernel can be given policies.
-const BPF: &str = "bpf";

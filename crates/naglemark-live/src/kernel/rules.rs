@@ -6,8 +6,6 @@ use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
 use tinygram_kernel::{Base, Loaded, Policy as InKernel};
 use tinygram_naglemark::{Error, Policy};
 
-use super::BPF;
-
 /// The policies of the engine that the kernel can be given. One at a time is in the kernel: the programs of others
 /// would cost each write a little.
 pub(super) struct Rules {
@@ -58,7 +56,7 @@ impl Rules {
             return Ok(());
         }
         let entry = registered(label).and_then(in_kernel);
-        let entry = entry.ok_or_else(|| Error::policy(BPF, wanted))?;
+        let entry = entry.ok_or_else(|| Error::policy(NAME, wanted))?;
         self.now.is(None);
         self.loaded = None;
         let loaded = Loaded::load(entry, Base::Cubic, limit)
@@ -95,3 +93,6 @@ pub fn in_kernel(entry: &Registered) -> Option<&'static InKernel> {
 fn registered(label: &str) -> Option<&'static Registered> {
     SendPolicy::LIST.iter().find(|entry| entry.label == label)
 }
+
+/// The name, in outcomes, of the backend whose kernel can be given policies.
+pub(super) const NAME: &str = "bpf";

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use libc::{c_int, ssize_t};
 
-use super::flush_thread;
+use super::marks::flush_thread;
 use crate::orders::orders;
 use crate::page::Cause;
 use crate::table::{self, Identity, Kind};

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use libc::{c_int, ssize_t};
 
-use super::{flush, mark};
+use super::marks::{flush, flush_thread, mark};
 use crate::holding::Holding;
 use crate::live::{self, LIVE};
 use crate::orders::{Orders, orders};
@@ -129,7 +129,7 @@ pub(crate) unsafe extern "C" fn at_thread_end(_: *mut libc::c_void) {
     if let Some(holding) = thread::this().end_sending().and_then(table::holding) {
         holding.end_sending();
     }
-    super::flush_thread(Cause::Wait);
+    flush_thread(Cause::Wait);
 }
 
 /// What was sent, for the predictor.
