@@ -25,9 +25,14 @@ pub(crate) struct Sources {
 impl Sources {
     /// Reads the crate in this folder of `crates/`.
     pub(crate) fn of(folder: &str) -> Self {
+        Self::below(&format!("{folder}/src"))
+    }
+
+    /// Reads the crate whose root file is in this folder of `crates/`.
+    pub(crate) fn below(folder: &str) -> Self {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut files = BTreeMap::new();
-        read_folder(&crates.join(folder).join("src"), &Vec::new(), &mut files);
+        read_folder(&crates.join(folder), &Vec::new(), &mut files);
         let of_tests: Vec<Module> = files
             .iter()
             .flat_map(|(module, file)| modules_of_tests(module, file))
@@ -221,6 +226,13 @@ impl<'ast> Visit<'ast> for Paths {
         let names = path.segments.iter().map(|one| one.ident.to_string());
         self.add(&names.collect::<Vec<_>>());
         syn::visit::visit_path(self, path);
+    }
+
+    /// Adds what an attribute names, as a flag's parser in `#[arg(value_parser = super::address)]`.
+    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
+        if let syn::Meta::List(list) = &attribute.meta {
+            self.add_tokens(list.tokens.clone());
+        }
     }
 
     fn visit_macro(&mut self, called: &'ast syn::Macro) {
