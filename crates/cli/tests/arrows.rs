@@ -77,7 +77,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tinygram-engine",
         ],
     ),
-    ("tinygram-host", &[]),
+    ("tinygram-host", &["tinygram-link"]),
     ("tinygram-kernel", &["tinygram-host"]),
     ("tinygram-link", &[]),
     ("tinygram-mcp", &[]),

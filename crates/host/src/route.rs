@@ -7,19 +7,17 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::ControlFlow;
 
-use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_DUMP, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload,
-};
+use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REPLACE};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteMetric,
     RouteProtocol, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
-use netlink_sys::{Socket, SocketAddr};
 use serde::{Deserialize, Serialize};
+use tinygram_link::netlink;
 
 /// What tells a route from the others of its namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -309,40 +307,20 @@ fn replace(route: &Route) -> io::Result<()> {
     ask(message, NLM_F_REPLACE | NLM_F_ACK).map(drop)
 }
 
-/// Sends a request, and returns the routes that the kernel answers with.
+/// Sends a request, and returns the routes that the kernel answers with: one, unless a dump was asked for.
 fn ask(request: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<RouteMessage>> {
-    let mut socket = Socket::new(NETLINK_ROUTE)?;
-    socket.bind_auto()?;
-    socket.connect(&SocketAddr::new(0, 0))?;
-    let mut header = NetlinkHeader::default();
-    header.flags = NLM_F_REQUEST | flags;
-    let mut message = NetlinkMessage::new(header, NetlinkPayload::from(request));
-    message.finalize();
-    let mut octets = vec![0; message.buffer_len()];
-    message.serialize(&mut octets);
-    socket.send(&octets, 0)?;
     let mut routes = Vec::new();
-    loop {
-        let (answer, _) = socket.recv_from_full()?;
-        let mut at = 0;
-        while at < answer.len() {
-            let one = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer[at..])
-                .map_err(io::Error::other)?;
-            match one.payload {
-                NetlinkPayload::Error(error) if error.code.is_some() => return Err(error.to_io()),
-                NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(routes),
-                NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRoute(route)) => {
-                    routes.push(route);
-                    if flags & NLM_F_DUMP == 0 {
-                        return Ok(routes);
-                    }
-                }
-                _ => {}
+    netlink::ask(NETLINK_ROUTE, request, flags, |answer| match answer {
+        RouteNetlinkMessage::NewRoute(route) => {
+            routes.push(route);
+            match flags & NLM_F_DUMP {
+                0 => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
             }
-            // Messages begin at multiples of four octets.
-            at += (one.header.length as usize).next_multiple_of(4).max(16);
         }
-    }
+        _ => ControlFlow::Continue(()),
+    })?;
+    Ok(routes)
 }
 
 const MAIN: u32 = 254;

@@ -3,10 +3,9 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 
-use netlink_packet_core::{
-    NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
-};
+use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
 use netlink_packet_sock_diag::inet::nlas::Nla;
@@ -14,7 +13,7 @@ use netlink_packet_sock_diag::inet::{
     ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags,
 };
 use netlink_sys::protocols::NETLINK_SOCK_DIAG;
-use netlink_sys::{Socket, SocketAddr as NetlinkAddress};
+use tinygram_link::netlink;
 
 use super::connection::{Connection, state_name};
 use super::live;
@@ -34,7 +33,13 @@ pub(crate) fn connections() -> io::Result<Vec<(u64, Connection)>> {
             states: StateFlags::all(),
             socket_id,
         };
-        dump(request, |response| all.extend(connection(&response)))?;
+        let request = SockDiagMessage::InetRequest(request);
+        netlink::ask(NETLINK_SOCK_DIAG, request, NLM_F_DUMP, |answer| {
+            if let SockDiagMessage::InetResponse(response) = answer {
+                all.extend(connection(&response));
+            }
+            ControlFlow::Continue(())
+        })?;
     }
     // All connections without a process have inode 0: distinguish them by numbers that no inode
     // has.
@@ -46,39 +51,6 @@ pub(crate) fn connections() -> io::Result<Vec<(u64, Connection)>> {
         *inode = u64::MAX - index as u64;
     }
     Ok(all)
-}
-
-fn dump(request: InetRequest, mut each: impl FnMut(InetResponse)) -> io::Result<()> {
-    let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
-    socket.bind_auto()?;
-    socket.connect(&NetlinkAddress::new(0, 0))?;
-    let mut header = NetlinkHeader::default();
-    header.flags = NLM_F_REQUEST | NLM_F_DUMP;
-    let mut message = NetlinkMessage::new(header, SockDiagMessage::InetRequest(request).into());
-    message.finalize();
-    let mut bytes = vec![0; message.buffer_len()];
-    message.serialize(&mut bytes);
-    socket.send(&bytes, 0)?;
-    loop {
-        let (datagram, _) = socket.recv_from_full()?;
-        let mut rest = datagram.as_slice();
-        while !rest.is_empty() {
-            let message = NetlinkMessage::<SockDiagMessage>::deserialize(rest)
-                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
-            // Each message is padded to four bytes.
-            rest = rest
-                .get((message.header.length as usize).next_multiple_of(4)..)
-                .unwrap_or(&[]);
-            match message.payload {
-                NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => {
-                    each(*response);
-                }
-                NetlinkPayload::Done(_) => return Ok(()),
-                NetlinkPayload::Error(error) => return Err(error.to_io()),
-                _ => {}
-            }
-        }
-    }
 }
 
 fn connection(response: &InetResponse) -> Option<(u64, Connection)> {
