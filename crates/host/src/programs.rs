@@ -1,9 +1,12 @@
 //! Loads the BPF objects of this crate.
 
+use std::fs::File;
+
 use aya::maps::Map;
-use aya::programs::BtfTracePoint;
+use aya::programs::{BtfTracePoint, CgroupAttachMode, Program};
 use aya::{Btf, Ebpf, EbpfLoader};
 
+use crate::groups::groups_root;
 use crate::lacking::Lacking;
 
 /// A loaded object, and the types of the running kernel, which its programs are attached by.
@@ -44,6 +47,36 @@ impl Programs {
         let map = self.object.take_map(name).ok_or_else(|| missing(name))?;
         T::try_from(map).map_err(|error| Lacking::of(&error))
     }
+}
+
+/// Attaches a program to the control groups' root, where it sees the sockets of all groups. It stays as long as the object.
+/// `purpose` is what it is attached for, in an error.
+pub(crate) fn attach_to_groups(
+    object: &mut Ebpf,
+    name: &str,
+    purpose: &str,
+) -> Result<(), Lacking> {
+    let root = groups_root();
+    let file = File::open(&root).map_err(|error| {
+        let path = root.display();
+        Lacking::Other(format!(
+            "{purpose} takes control groups of version 2; {path}: {error}"
+        ))
+    })?;
+    // A link stands beside those of others in any mode.
+    let mode = CgroupAttachMode::Single;
+    let attached = match object.program_mut(name) {
+        Some(Program::SockOps(program)) => {
+            let loaded = program.load();
+            loaded.and_then(|()| program.attach(file, mode).map(drop))
+        }
+        Some(Program::CgroupSockopt(program)) => {
+            let loaded = program.load();
+            loaded.and_then(|()| program.attach(file, mode).map(drop))
+        }
+        _ => return Err(missing(name)),
+    };
+    attached.map_err(|error| Lacking::of(&error))
 }
 
 /// Says that the object has no such part: it is another version's.

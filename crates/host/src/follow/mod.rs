@@ -9,18 +9,15 @@ mod record;
 mod rules;
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::time::Duration;
 
 use aya::Ebpf;
 use aya::maps::{Array, HashMap, MapData};
-use aya::programs::{CgroupAttachMode, SockOps};
 
-use crate::groups::groups_root;
 use crate::hand::{Did, Outcome, Raw, Setting, SocketOption, argument};
 use crate::lacking::Lacking;
-use crate::programs::{Programs, missing};
+use crate::programs::{Programs, attach_to_groups};
 use crate::ring::Ring;
 use crate::ssh::{Ends, Ssh};
 use record::{EventRecord, MOST_PEERS, MOST_SETTINGS, Order, PeerRecord, SettingRecord};
@@ -97,24 +94,11 @@ impl Follow {
                 .insert(rule.record(), 1, 0)
                 .map_err(|error| Lacking::of(&error))?;
         }
-        let root = groups_root();
-        let root = File::open(&root).map_err(|error| {
-            Lacking::Other(format!(
-                "following connections to come takes control groups of version 2; {}: {error}",
-                root.display()
-            ))
-        })?;
-        let program: &mut SockOps = programs
-            .object
-            .program_mut("follow")
-            .ok_or_else(|| missing("follow"))?
-            .try_into()
-            .map_err(|error| Lacking::of(&error))?;
-        program
-            .load()
-            // A link stands beside those of others in any mode.
-            .and_then(|()| program.attach(root, CgroupAttachMode::Single))
-            .map_err(|error| Lacking::of(&error))?;
+        attach_to_groups(
+            &mut programs.object,
+            "follow",
+            "following connections to come",
+        )?;
         Ok(Self {
             events: Ring::of(&mut programs, "events", "unreported")?,
             approved: programs.map("approved")?,

@@ -22,13 +22,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use aya::maps::{Array, Map, MapData};
-use aya::programs::{CgroupAttachMode, CgroupSockopt, Iter, ProgramError};
+use aya::programs::{Iter, ProgramError};
 use aya::{BtfError, Ebpf};
 
 use crate::clock::tick;
-use crate::groups::groups_root;
 use crate::lacking::Lacking;
-use crate::programs::{Programs, missing};
+use crate::programs::{Programs, attach_to_groups, missing};
 use record::{ChangeRecord, MOST_CHANGES, Order, OutcomeRecord, SocketRecord};
 pub use setting::{Raw, Setting, SocketOption, Values};
 
@@ -173,19 +172,7 @@ impl Hand {
     ///
     /// Returns what is missing, in one line; without control groups of version 2 there is no such hook.
     pub fn give_way(&mut self) -> Result<(), Lacking> {
-        let root = File::open(groups_root())
-            .map_err(|error| Lacking::Other(format!("control groups of version 2: {error}")))?;
-        let program: &mut CgroupSockopt = self
-            .object
-            .program_mut("notice")
-            .ok_or_else(|| missing("notice"))?
-            .try_into()
-            .map_err(|error| Lacking::of(&error))?;
-        program
-            .load()
-            // A link stands beside those of others in any mode.
-            .and_then(|()| program.attach(root, CgroupAttachMode::Single))
-            .map_err(|error| Lacking::of(&error))?;
+        attach_to_groups(&mut self.object, "notice", "seeing what programs set")?;
         self.watched = Some(HashSet::new());
         Ok(())
     }
