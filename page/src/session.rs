@@ -118,7 +118,9 @@ impl Session {
         let so_far = analyzer.summary();
         let stalls = if so_far.has_clock() { so_far.stalls } else { 0 };
         let latest = analyzer.findings().iter().rev();
-        let latest = latest.filter(|it| stalls > 0 && it.tier().accuses()).take(1);
+        let latest = latest
+            .filter(|it| stalls > 0 && it.tier().accuses())
+            .take(1);
         let latest = latest.map(|it| format!("the {} {}", it.sender, it.habit()));
         serde_json::json!({
             "file": reading.at,

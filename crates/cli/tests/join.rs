@@ -13,7 +13,7 @@ use tinygram_engine::{Duration, Flags, Instant, Offset};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
 use tinygram_sim::observer::SentFrames;
-use tinygram_sim::program::{Call, Outcome, Program};
+use tinygram_sim::program::{Call, CallOutcome, Program};
 use tinygram_sim::{Opening, World, WorldConfig};
 use tinygram_tcp::Abilities;
 use tinygram_tcp::SocketOptions;
@@ -104,8 +104,8 @@ struct Scripted {
 }
 
 impl Program for Scripted {
-    fn next(&mut self, _: Instant, last: Outcome) -> Call {
-        if let Outcome::Read(octets) = last {
+    fn next(&mut self, _: Instant, last: CallOutcome) -> Call {
+        if let CallOutcome::Read(octets) = last {
             self.wanted -= octets.min(self.wanted);
             if self.wanted > 0 && octets > 0 {
                 return read(self.wanted);

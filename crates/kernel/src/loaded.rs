@@ -14,7 +14,7 @@ use tinygram_host::start;
 use crate::base::Base;
 use crate::kernel_types::{KernelTypes, Kind};
 use crate::object::{FUNCTIONS, Ready};
-use crate::policy::Policy;
+use crate::policy::BpfPolicy;
 use crate::run::{self, Counts, Run};
 use crate::sys::{self, MapToMake, ProgramToLoad, Types};
 
@@ -40,7 +40,7 @@ impl Loaded {
     /// # Errors
     ///
     /// Returns what the kernel or the privileges lack, in one line.
-    pub fn load(policy: &Policy, base: Base, parameter: Option<u32>) -> Result<Self, Lacking> {
+    pub fn load(policy: &BpfPolicy, base: Base, parameter: Option<u32>) -> Result<Self, Lacking> {
         if policy.paces() && base == Base::Bbr {
             return Err(Lacking::Other(format!(
                 "{} holds by the kernel's pacing timer, which bbr uses itself: accepted with it are cubic and reno",
@@ -205,7 +205,7 @@ fn types() -> Result<KernelTypes, Lacking> {
 /// Loads the functions of a congestion control, and registers it until the result is closed.
 fn register(
     object: &Ready,
-    policy: &Policy,
+    policy: &BpfPolicy,
     base: Base,
     name: &str,
     types: &KernelTypes,
@@ -268,7 +268,7 @@ fn register(
 }
 
 /// Returns the members of `struct tcp_congestion_ops` that a policy on a base has.
-fn members(policy: &Policy, base: Base) -> impl Iterator<Item = &'static str> {
+fn members(policy: &BpfPolicy, base: Base) -> impl Iterator<Item = &'static str> {
     let event = "cwnd_event";
     let is_lacking = policy.needs_events && !base.members().any(|member| member == event);
     base.members().chain(is_lacking.then_some(event))
@@ -334,7 +334,7 @@ fn load(
     sys::load_program(&program).map_err(|error| Lacking::of(&error))
 }
 
-fn own_run(policy: &Policy, base: Base, name: &str) -> Run {
+fn own_run(policy: &BpfPolicy, base: Base, name: &str) -> Run {
     let pid = std::process::id();
     Run {
         policy: policy.name.into(),

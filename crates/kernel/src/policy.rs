@@ -2,7 +2,7 @@
 
 /// A send policy as BPF, or an ACK policy that holds nothing.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Policy {
+pub struct BpfPolicy {
     /// Its name, as everywhere in the project.
     pub name: &'static str,
     /// A number that a user may choose, if it has one.
@@ -23,7 +23,7 @@ pub struct Parameter {
     pub(crate) constant: &'static str,
 }
 
-impl Policy {
+impl BpfPolicy {
     /// Returns the policy with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
@@ -129,7 +129,7 @@ mod tests {
                 )
             })
             .collect();
-        let listed: BTreeSet<_> = Policy::all()
+        let listed: BTreeSet<_> = BpfPolicy::all()
             .map(|policy| policy.name.replace(['+', '-'], "_"))
             .collect();
         assert_eq!(stems, listed);

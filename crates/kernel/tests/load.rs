@@ -3,12 +3,12 @@
 
 mod common;
 
-use tinygram_kernel::{Base, Policy, list};
+use tinygram_kernel::{Base, BpfPolicy, list};
 
 #[test]
 fn each_policy_loads_on_each_base() {
     let mut names = Vec::new();
-    for policy in Policy::all() {
+    for policy in BpfPolicy::all() {
         for base in Base::ALL {
             if policy.name == "timed-coalescing" && base == Base::Bbr {
                 continue;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use common::peer::{Network, Segment, WIDE};
-use tinygram_kernel::{Base, Policy};
+use tinygram_kernel::{Base, BpfPolicy};
 
 /// What the program and its peer do.
 #[derive(Clone, Copy)]
@@ -59,7 +59,7 @@ fn each_policy_decides_as_no_other_does() {
         return;
     };
     let (mut shown, mut known) = (String::new(), Vec::new());
-    for policy in Policy::LIST {
+    for policy in BpfPolicy::LIST {
         let Some(loaded) = common::load_with(
             policy.name,
             Base::Cubic,

@@ -31,7 +31,7 @@ pub trait Port: AsFd + Send + Sync + 'static {
 /// A TUN device that is read and written without blocking.
 ///
 /// It offloads no segmentation: it returns packets as they would be on a wire.
-pub struct Device(SyncDevice);
+pub struct TunDevice(SyncDevice);
 
 /// The addresses of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Addresses {
     pub const V6_PREFIX: u8 = 64;
 }
 
-impl Device {
+impl TunDevice {
     /// Makes a device in `space`, up, with `addresses` and an MTU in octets.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl Device {
     }
 }
 
-impl Port for Device {
+impl Port for TunDevice {
     fn recv(&self, packet: &mut [u8]) -> io::Result<usize> {
         self.0.recv(packet)
     }
@@ -117,16 +117,16 @@ pub fn socket_pair() -> io::Result<[UnixDatagram; 2]> {
     Ok([one.into(), other.into()])
 }
 
-impl AsFd for Device {
+impl AsFd for TunDevice {
     fn as_fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the device keeps its descriptor open as long as it lives.
         unsafe { BorrowedFd::borrow_raw(self.0.as_raw_fd()) }
     }
 }
 
-impl std::fmt::Debug for Device {
+impl std::fmt::Debug for TunDevice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Device({})", self.0.as_raw_fd())
+        write!(f, "TunDevice({})", self.0.as_raw_fd())
     }
 }
 

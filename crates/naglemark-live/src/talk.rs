@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use socket2::SockRef;
-use tinygram_kernel::{Base, Loaded, Policy};
-use tinygram_link::device::{Addresses, Device};
+use tinygram_kernel::{Base, BpfPolicy, Loaded};
+use tinygram_link::device::{Addresses, TunDevice};
 use tinygram_link::emulator::Rules;
 use tinygram_link::namespace::Namespace;
 use tinygram_link::priority;
@@ -27,7 +27,7 @@ pub struct TwoHosts {
 #[derive(Clone, Debug, Default)]
 pub struct Talk {
     /// The send policy of the end that answers; `None` for the kernel's own rule.
-    pub policy: Option<&'static Policy>,
+    pub policy: Option<&'static BpfPolicy>,
     /// The policy's number, if it has one and another than its default is wanted.
     pub parameter: Option<u32>,
     /// The largest segment without options; `None` for the link's.
@@ -126,7 +126,7 @@ impl TwoHosts {
         priority::prefer();
         let space = || space().map_err(|error| error.to_string());
         let (near, far) = (space()?, space()?);
-        let device = |space: &Namespace, own: Addresses| Device::new(space, DEVICE, own, mtu);
+        let device = |space: &Namespace, own: Addresses| TunDevice::new(space, DEVICE, own, mtu);
         let join = || Link::join(device(&near, NEAR)?, device(&far, FAR)?, rules, seed);
         let link = join().map_err(|error| format!("making a link: {error}"))?;
         Ok(Self {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tinygram_engine::{Duration, Instant};
-use tinygram_sim::program::{Call, Outcome, Program, Sockets};
+use tinygram_sim::program::{Call, CallOutcome, Program, Sockets};
 
 /// How long a spinning server is busy between two polls.
 const SPIN: Duration = Duration::from_micros(1);
@@ -158,7 +158,7 @@ impl Naglemark {
 
 impl Program for Naglemark {
     #[inline]
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
         match self {
             Self::Client(client) => client.next(now, last),
             Self::Server(server) => server.next(last),
@@ -167,15 +167,15 @@ impl Program for Naglemark {
 }
 
 impl Client {
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
         match (self.doing, last) {
-            (_, Outcome::Gone | Outcome::Read(0)) => Call::Stop,
+            (_, CallOutcome::Gone | CallOutcome::Read(0)) => Call::Stop,
             (Doing::Thinking, _) => self.ask(now),
             (Doing::Asking, _) => {
                 self.doing = Doing::Reading;
                 self.read()
             }
-            (Doing::Reading, Outcome::Read(octets)) => {
+            (Doing::Reading, CallOutcome::Read(octets)) => {
                 self.missing -= octets;
                 if self.missing > 0 {
                     self.read()
@@ -229,10 +229,10 @@ impl Client {
 }
 
 impl Server {
-    fn next(&mut self, last: Outcome) -> Call {
+    fn next(&mut self, last: CallOutcome) -> Call {
         match last {
-            Outcome::Gone | Outcome::Read(0) => return Call::Exit,
-            Outcome::Read(octets) | Outcome::Wrote(octets) => self.missing -= octets,
+            CallOutcome::Gone | CallOutcome::Read(0) => return Call::Exit,
+            CallOutcome::Read(octets) | CallOutcome::Wrote(octets) => self.missing -= octets,
             _ => {}
         }
         if self.missing == 0 && !self.answering {
@@ -277,7 +277,7 @@ impl Server {
     }
 
     /// Returns the call that the server makes before it reads, if one is left.
-    fn wait(&mut self, last: Outcome) -> Option<Call> {
+    fn wait(&mut self, last: CallOutcome) -> Option<Call> {
         let timeout = match self.waits {
             Waits::Reading => return None,
             Waits::ReadingAfter(time) => {
@@ -289,10 +289,10 @@ impl Server {
         };
         let is_ready = match last {
             // On hosts whose calls cost nothing, time would not pass otherwise.
-            Outcome::Ready { read, .. } if read.is_empty() => {
+            CallOutcome::Ready { read, .. } if read.is_empty() => {
                 return Some(Call::Compute(SPIN));
             }
-            Outcome::Ready { .. } => true,
+            CallOutcome::Ready { .. } => true,
             _ => false,
         };
         (!is_ready).then_some(Call::Poll {

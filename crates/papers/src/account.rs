@@ -3,7 +3,7 @@
 
 use crate::experiment::{Class, Experiment, Origin, Outcome, Paper, Row, Status};
 use crate::standard::Source;
-use crate::value::Value;
+use crate::value::PaperValue;
 
 /// A paper's account. It counts the values that the paper prints, each table once
 /// ([`Experiment::repeats`]).
@@ -86,7 +86,7 @@ impl Distance {
         let is_held_out =
             |row: &&Row| row.class == Class::Predicted && row.source() == Some(Source::Printed);
         let off = outcome.rows.iter().filter(is_held_out).filter_map(|row| {
-            let printed = row.held_to().and_then(Value::number)?;
+            let printed = row.held_to().and_then(PaperValue::number)?;
             (printed != 0.0).then_some(100.0 * (row.reproduced.number()? / printed - 1.0))
         });
         let off: Vec<f64> = off.collect();
@@ -126,7 +126,7 @@ mod tests {
         Row {
             cell: Vec::new(),
             standard: Some(standard),
-            reproduced: Value::Number(ours, 1),
+            reproduced: PaperValue::Number(ours, 1),
             tolerance: Tolerance::Share(0.05),
             class,
         }
@@ -134,10 +134,11 @@ mod tests {
 
     #[test]
     fn printed_values_stand_against_free_ones() {
-        let printed = |class, ours| row(class, Standard::printed(Value::Number(10.0, 1)), ours);
+        let printed =
+            |class, ours| row(class, Standard::printed(PaperValue::Number(10.0, 1)), ours);
         let derived = row(
             Class::Rules,
-            Standard::derived(Value::Number(10.0, 1)),
+            Standard::derived(PaperValue::Number(10.0, 1)),
             10.0,
         );
         let parameter = |name, origin| Parameter {

@@ -3,10 +3,10 @@
 //! A paper's module lists its experiments and computes them. The [`Status`] of each value is
 //! decided only here.
 
-use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::medium::{MediumFrame, Side};
 
 use crate::standard::{Source, Standard};
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// One of the five papers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,11 +100,11 @@ pub enum Origin {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// What the value belongs to, for example `s` 16384 and `r` 32768, in the layout's order.
-    pub cell: Vec<(&'static str, Value)>,
+    pub cell: Vec<(&'static str, PaperValue)>,
     /// The value that it is held to, with its source; `None` if there is none.
     pub standard: Option<Standard>,
     /// The reproduced value.
-    pub reproduced: Value,
+    pub reproduced: PaperValue,
     /// How far apart they may be.
     pub tolerance: Tolerance,
     /// The kind of claim.
@@ -173,23 +173,23 @@ pub struct Plot {
     /// What the vertical axis counts, with its unit in brackets.
     pub y: &'static str,
     /// The series, in the legend's order.
-    pub series: Vec<Series>,
+    pub series: Vec<PlotSeries>,
 }
 
 /// A series of a picture.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series {
+pub struct PlotSeries {
     /// The name in the legend.
     pub name: String,
     /// How it is drawn.
-    pub mark: Mark,
+    pub mark: PlotMark,
     /// Points (x, y) in the axes' units.
     pub points: Vec<(f64, f64)>,
 }
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum PlotMark {
     /// Dots.
     Dots,
     /// Crosses, for what stands out.
@@ -215,7 +215,7 @@ pub struct Trace {
     /// The names of the hosts, client first.
     pub hosts: [&'static str; 2],
     /// Frames with their senders, in order of leaving; the time is in the frame.
-    pub sent: Vec<(Side, Frame)>,
+    pub sent: Vec<(Side, MediumFrame)>,
 }
 
 impl Row {
@@ -242,7 +242,7 @@ impl Row {
 
     /// Returns the value that the row is held to.
     #[must_use]
-    pub fn held_to(&self) -> Option<&Value> {
+    pub fn held_to(&self) -> Option<&PaperValue> {
         self.standard.as_ref().map(|standard| &standard.value)
     }
 
@@ -255,7 +255,10 @@ impl Row {
     /// Returns the largest number that the row's tolerance allows; infinite where any is allowed.
     #[must_use]
     pub fn most(&self) -> f64 {
-        let wanted = self.held_to().and_then(Value::number).unwrap_or_default();
+        let wanted = self
+            .held_to()
+            .and_then(PaperValue::number)
+            .unwrap_or_default();
         match self.tolerance {
             Tolerance::Exact => wanted,
             Tolerance::Within(distance) => wanted + distance,
@@ -298,8 +301,8 @@ mod tests {
     fn row(published: Option<f64>, ours: f64, tolerance: Tolerance, class: Class) -> Status {
         Row {
             cell: vec![],
-            standard: published.map(|value| Standard::printed(Value::Number(value, 2))),
-            reproduced: Value::Number(ours, 2),
+            standard: published.map(|value| Standard::printed(PaperValue::Number(value, 2))),
+            reproduced: PaperValue::Number(ours, 2),
             tolerance,
             class,
         }
@@ -345,16 +348,16 @@ mod tests {
 
     #[test]
     fn words_are_equal_or_not() {
-        let text = |text: &str| Value::Text(text.into());
+        let text = |text: &str| PaperValue::Text(text.into());
         assert!(Tolerance::Exact.allows(&text("stalls"), &text("stalls")));
         assert!(!Tolerance::Within(9.0).allows(&text("stalls"), &text("runs")));
     }
 
     fn held_to(standard: Option<Standard>) -> Row {
         Row {
-            cell: vec![("measure", Value::Text("a distance".into()))],
+            cell: vec![("measure", PaperValue::Text("a distance".into()))],
             standard,
-            reproduced: Value::Number(1.8, 1),
+            reproduced: PaperValue::Number(1.8, 1),
             tolerance: Tolerance::Within(3.0),
             class: Class::Fitted,
         }
@@ -362,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_row_says_where_its_number_is_from() {
-        let printed = held_to(Some(Standard::printed(Value::Number(43.0, 1))));
+        let printed = held_to(Some(Standard::printed(PaperValue::Number(43.0, 1))));
         assert_eq!(printed.source(), Some(Source::Printed));
         assert_eq!(printed.most(), 46.0);
         let bound = held_to(Some(Standard::bound(1)));

@@ -1,13 +1,13 @@
 //! The standard of a row: the value that it is held to, and its source. The paper prints it, it
 //! follows from what the paper says, or it bounds a distance from the paper.
 
-use crate::value::Value;
+use crate::value::PaperValue;
 
 /// The value that a row is held to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standard {
     /// The value itself; zero for a bound.
-    pub value: Value,
+    pub value: PaperValue,
     /// Its source.
     pub source: Source,
 }
@@ -27,14 +27,14 @@ pub enum Source {
 impl Standard {
     /// Returns a standard that the paper prints.
     #[must_use]
-    pub const fn printed(value: Value) -> Self {
+    pub const fn printed(value: PaperValue) -> Self {
         let source = Source::Printed;
         Self { value, source }
     }
 
     /// Returns a standard that follows from the paper's words or other numbers.
     #[must_use]
-    pub const fn derived(value: Value) -> Self {
+    pub const fn derived(value: PaperValue) -> Self {
         let source = Source::Derived;
         Self { value, source }
     }
@@ -43,7 +43,7 @@ impl Standard {
     #[must_use]
     pub const fn bound(digits: u8) -> Self {
         Self {
-            value: Value::Number(0.0, digits),
+            value: PaperValue::Number(0.0, digits),
             source: Source::Bound,
         }
     }

@@ -2,7 +2,7 @@
 
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum PaperValue {
     /// A measure, with the number of decimals worth showing.
     Number(f64, u8),
     /// A count, or a size in octets.
@@ -29,7 +29,7 @@ pub enum Tolerance {
 impl Tolerance {
     /// Returns whether `reproduced` is close enough to `published`. Words must be equal.
     #[must_use]
-    pub fn allows(self, published: &Value, reproduced: &Value) -> bool {
+    pub fn allows(self, published: &PaperValue, reproduced: &PaperValue) -> bool {
         let (Some(paper), Some(ours)) = (published.number(), reproduced.number()) else {
             return self == Self::Unbounded || published == reproduced;
         };
@@ -45,7 +45,7 @@ impl Tolerance {
     }
 }
 
-impl Value {
+impl PaperValue {
     /// Returns the number, if it is one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
@@ -57,7 +57,7 @@ impl Value {
     }
 }
 
-impl std::fmt::Display for Value {
+impl std::fmt::Display for PaperValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Number(value, digits) => write!(f, "{value:.*}", usize::from(*digits)),

@@ -6,7 +6,7 @@ use tinygram_papers::doupnik::published::{File, Pair, Setting, TABLE};
 use tinygram_papers::doupnik::table::{fitted_costs, test};
 use tinygram_papers::doupnik::web::WebTest;
 use tinygram_papers::doupnik::{EXPERIMENTS, tail_behind_an_odd_segment};
-use tinygram_papers::experiment::{Class, Effort, Outcome, Row, Series, Status};
+use tinygram_papers::experiment::{Class, Effort, Outcome, PlotSeries, Row, Status};
 use tinygram_papers::value::Tolerance;
 
 fn outcome() -> Outcome {
@@ -167,8 +167,9 @@ fn the_plots_show_parity_and_the_notes_the_misprints() {
                 line.name
             );
         }
-        let sizes =
-            |series: &Series| -> Vec<f64> { series.points.iter().map(|point| point.0).collect() };
+        let sizes = |series: &PlotSeries| -> Vec<f64> {
+            series.points.iter().map(|point| point.0).collect()
+        };
         assert_eq!(sizes(strict), sizes(parity));
         assert!(sizes(liberal).len() > 100);
         assert!(new.points.is_empty());

@@ -1,9 +1,9 @@
 //! Heidemann's table, traces and problems, within REPRODUCTION.md's tolerances.
 
 use tinygram_papers::Experiment;
-use tinygram_papers::experiment::{Effort, Mark, Outcome, Paper, Row, Series, Status};
+use tinygram_papers::experiment::{Effort, Outcome, Paper, PlotMark, PlotSeries, Row, Status};
 use tinygram_papers::heidemann::EXPERIMENTS;
-use tinygram_papers::value::Value;
+use tinygram_papers::value::PaperValue;
 
 fn run(id: &str, seed: u64) -> Outcome {
     let experiment = EXPERIMENTS.iter().find(|experiment| experiment.id == id);
@@ -132,7 +132,10 @@ fn the_trace_of_the_short_final_segment_reads_like_figure_4() {
 
 fn transcript(outcome: &Outcome) -> Vec<String> {
     let trace = &outcome.traces[0];
-    let line = |(from, frame): &(tinygram_sim::medium::Side, tinygram_sim::medium::Frame)| {
+    let line = |(from, frame): &(
+        tinygram_sim::medium::Side,
+        tinygram_sim::medium::MediumFrame,
+    )| {
         let (own, other) = (from.index(), from.other().index());
         let (from, to) = (trace.hosts[own], trace.hosts[other]);
         format!("{from} > {to}: {}", frame.segment)
@@ -163,7 +166,7 @@ fn ranges(sweep: &Outcome, fixes: &str, window: &str) -> Vec<(u64, u64)> {
     let cell = [fixes, window, "ranges of sizes that stall"];
     let mut rows = sweep.rows.iter();
     let row = rows.find(|row| row.cell.iter().map(|(_, v)| v.to_string()).eq(cell));
-    let Some(Value::Text(text)) = row.map(|row| &row.reproduced) else {
+    let Some(PaperValue::Text(text)) = row.map(|row| &row.reproduced) else {
         panic!("no row {cell:?}")
     };
     let range = |range: &str| {
@@ -226,10 +229,10 @@ fn the_plots_show_something() {
     let all: Vec<_> = EXPERIMENTS.iter().flat_map(plots).collect();
     assert_eq!(all.len(), 5);
     for plot in &all {
-        let has_points = |series: &Series| !series.points.is_empty();
+        let has_points = |series: &PlotSeries| !series.points.is_empty();
         assert!(plot.series.iter().any(has_points), "{}", plot.title);
         for series in &plot.series {
-            let is_shown = has_points(series) || series.mark == Mark::Row;
+            let is_shown = has_points(series) || series.mark == PlotMark::Row;
             assert!(is_shown, "{}: {}", plot.title, series.name);
         }
     }

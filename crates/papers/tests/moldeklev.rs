@@ -3,10 +3,10 @@
 use tinygram_papers::Experiment;
 use tinygram_papers::experiment::{Class, Effort, Origin, Outcome, Row, Status};
 use tinygram_papers::moldeklev::EXPERIMENTS;
-use tinygram_papers::moldeklev::predict::{Class as DeadlockClass, predict};
+use tinygram_papers::moldeklev::predict::{DeadlockClass, predict};
 use tinygram_papers::moldeklev::published::{SIZES, TABLE_1};
 use tinygram_papers::moldeklev::transfer::on_atm;
-use tinygram_papers::value::Value;
+use tinygram_papers::value::PaperValue;
 
 fn outcome(id: &str) -> Outcome {
     let experiment: &Experiment = EXPERIMENTS
@@ -60,7 +60,7 @@ fn table_a1_agrees_from_line_7_on() {
         .iter()
         .filter(known)
         .map(|row| row.cell[0].1.clone());
-    assert_eq!(lines.collect::<Vec<_>>(), [4, 5, 6].map(Value::Count));
+    assert_eq!(lines.collect::<Vec<_>>(), [4, 5, 6].map(PaperValue::Count));
 }
 
 /// The paper has no values for section 4.3; these follow from the rules.
@@ -70,9 +70,9 @@ fn without_the_4k_limit_all_but_one_deadlock_with_what_the_rules_leave() {
     let mut seen = 0;
     for row in &outcome.rows {
         let [
-            (_, Value::Count(write)),
-            (_, Value::Count(s)),
-            (_, Value::Count(r)),
+            (_, PaperValue::Count(write)),
+            (_, PaperValue::Count(s)),
+            (_, PaperValue::Count(r)),
             _,
         ] = row.cell[..]
         else {
@@ -109,7 +109,7 @@ fn inequality_1_is_exact_and_inequality_2_an_outer_bound() {
         assert_eq!(held.count(), 2, "{id}");
     }
     let figure_4 = outcome("moldeklev-figure-4");
-    assert_eq!(figure_4.rows[0].reproduced, Value::Count(438));
+    assert_eq!(figure_4.rows[0].reproduced, PaperValue::Count(438));
 }
 
 /// The list of fitted values is complete and says what each was fitted to.

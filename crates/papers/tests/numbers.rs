@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tinygram_papers::experiment::{Effort, Row};
-use tinygram_papers::value::Value;
+use tinygram_papers::value::PaperValue;
 
 /// A paper's list, and the name of its text.
 struct List {
@@ -155,8 +155,8 @@ fn every_row_that_a_list_names_is_there() {
 /// Returns a row's cell, in one line.
 fn cell(row: &Row) -> String {
     let words = row.cell.iter().map(|(name, value)| match value {
-        Value::Text(text) => text.clone(),
-        Value::Count(octets) if *octets >= 1024 && octets.is_multiple_of(1024) => {
+        PaperValue::Text(text) => text.clone(),
+        PaperValue::Count(octets) if *octets >= 1024 && octets.is_multiple_of(1024) => {
             format!("{name} {}K", octets / 1024)
         }
         other => format!("{name} {other}"),

@@ -11,14 +11,14 @@ use std::collections::BTreeSet;
 use tinygram_engine::connection::Config;
 use tinygram_engine::{Duration, Instant};
 
-use crate::medium::{Frame, ImpairmentRules, Side};
+use crate::medium::{ImpairmentRules, MediumFrame, Side};
 use crate::observer::Tap;
 use crate::workload::opening::Opening as Opener;
 use crate::{Opening, World, WorldConfig};
 
 /// Returns the three segments that open a connection in such a world, as seen at the host `at`.
 #[must_use]
-pub fn opening(of: WorldConfig, ends: [Config; 2], at: Side) -> Vec<(Side, Frame)> {
+pub fn opening(of: WorldConfig, ends: [Config; 2], at: Side) -> Vec<(Side, MediumFrame)> {
     let config = WorldConfig {
         impairment: ImpairmentRules {
             delay: of.impairment.delay,
@@ -37,10 +37,10 @@ pub fn opening(of: WorldConfig, ends: [Config; 2], at: Side) -> Vec<(Side, Frame
 /// opening and the `pause` that follows it.
 #[must_use]
 pub fn opened(
-    opening: &[(Side, Frame)],
-    passed: Vec<(Side, Frame)>,
+    opening: &[(Side, MediumFrame)],
+    passed: Vec<(Side, MediumFrame)>,
     pause: Duration,
-) -> Vec<(Side, Frame)> {
+) -> Vec<(Side, MediumFrame)> {
     let (Some((_, first)), Some((_, last))) = (opening.first(), opening.last()) else {
         return passed;
     };
@@ -52,7 +52,7 @@ pub fn opened(
         frame.at += lasts;
         if opened.insert(frame.generation) {
             seen.extend(opening.iter().map(|(from, of_opening)| {
-                let renewed = Frame {
+                let renewed = MediumFrame {
                     at: begins + of_opening.at.since(first.at),
                     generation: frame.generation,
                     ..*of_opening

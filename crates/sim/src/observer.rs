@@ -3,18 +3,18 @@
 use tinygram_engine::Instant;
 
 use crate::host::Socket;
-use crate::medium::{Frame, Side};
+use crate::medium::{MediumFrame, Side};
 
 /// Is told of every frame and every job. Every method has a default that does nothing.
 pub trait Observer {
     /// Is called when `from`'s kernel hands `frame` to its device; it leaves at `frame.at` at the
     /// earliest.
-    fn sent(&mut self, from: Side, frame: &Frame) {
+    fn sent(&mut self, from: Side, frame: &MediumFrame) {
         let _ = (from, frame);
     }
 
     /// Is called when `to`'s kernel takes in `frame`, which arrived at `frame.at`.
-    fn received(&mut self, now: Instant, to: Side, frame: &Frame) {
+    fn received(&mut self, now: Instant, to: Side, frame: &MediumFrame) {
         let _ = (now, to, frame);
     }
 
@@ -35,11 +35,11 @@ impl Observer for Nobody {}
 #[derive(Clone, Debug, Default)]
 pub struct SentFrames {
     /// Each frame with its sender; the time is in the frame.
-    pub sent: Vec<(Side, Frame)>,
+    pub sent: Vec<(Side, MediumFrame)>,
 }
 
 impl Observer for SentFrames {
-    fn sent(&mut self, from: Side, frame: &Frame) {
+    fn sent(&mut self, from: Side, frame: &MediumFrame) {
         self.sent.push((from, *frame));
     }
 }
@@ -52,7 +52,7 @@ pub struct Tap {
     /// The host; `None` for the cable.
     at: Option<Side>,
     /// Frames in the order in which the hosts reported them.
-    seen: Vec<(Side, Frame)>,
+    seen: Vec<(Side, MediumFrame)>,
 }
 
 impl Tap {
@@ -81,7 +81,7 @@ impl Tap {
     /// frame. (The tap learns of an arrival when the host's processor handles it, and of a leaving
     /// frame before it leaves.)
     #[must_use]
-    pub fn passed(&self) -> Vec<(Side, Frame)> {
+    pub fn passed(&self) -> Vec<(Side, MediumFrame)> {
         let mut passed = self.seen.clone();
         passed.sort_by_key(|(_, frame)| frame.at);
         passed
@@ -89,13 +89,13 @@ impl Tap {
 }
 
 impl Observer for Tap {
-    fn sent(&mut self, from: Side, frame: &Frame) {
+    fn sent(&mut self, from: Side, frame: &MediumFrame) {
         if self.at == Some(from) {
             self.seen.push((from, *frame));
         }
     }
 
-    fn received(&mut self, _: Instant, to: Side, frame: &Frame) {
+    fn received(&mut self, _: Instant, to: Side, frame: &MediumFrame) {
         if self.at.is_none_or(|host| host == to) {
             self.seen.push((to.other(), *frame));
         }

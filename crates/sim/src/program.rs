@@ -120,7 +120,7 @@ pub enum Call {
 
 /// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CallOutcome {
     /// There was no call yet: the thread has started.
     Started,
     /// This many octets were read; 0 is the end of the stream.
@@ -143,5 +143,5 @@ pub enum Outcome {
 /// A thread's program.
 pub trait Program {
     /// Returns the next call, given the time and the outcome of the last call.
-    fn next(&mut self, now: Instant, last: Outcome) -> Call;
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call;
 }

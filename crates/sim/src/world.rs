@@ -6,7 +6,7 @@ use tinygram_engine::{Connection, Duration, Instant};
 use crate::costs::HostCosts;
 use crate::dice::{Dice, Purpose};
 use crate::host::{Host, Socket, Wish};
-use crate::medium::{Frame, Impairment, ImpairmentRules, Medium, Side, UnderWay};
+use crate::medium::{Impaired, ImpairmentRules, Medium, MediumFrame, Side, UnderWay};
 use crate::observer::{Nobody, Observer};
 use crate::program::Program;
 
@@ -82,7 +82,7 @@ impl<P: Program, O: Observer> World<P, O> {
         let [of_client, of_server] = programs;
         let dice = |purpose| Dice::new(seed, purpose);
         let impaired = !impairment.is_none();
-        let impairment = impaired.then(|| Impairment::new(impairment, dice(Purpose::Impairment)));
+        let impairment = impaired.then(|| Impaired::new(impairment, dice(Purpose::Impairment)));
         Self {
             now: Instant::ZERO,
             hosts: [
@@ -272,7 +272,7 @@ impl<P: Program, O: Observer> World<P, O> {
         for from in &kernel.leaving {
             let (own, others) = segments.split_at(from.segments);
             for segment in own {
-                let frame = Frame {
+                let frame = MediumFrame {
                     segment: *segment,
                     socket: from.socket,
                     generation: from.generation,

@@ -9,9 +9,9 @@ use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::send_policy::{SendPolicy, Why};
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::costs::{ComesIn, HostCosts, SegmentCost};
-use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, Side, Wire};
 use tinygram_sim::observer::Observer;
-use tinygram_sim::program::{Call, Outcome, Program};
+use tinygram_sim::program::{Call, CallOutcome, Program};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 const LATE: Instant = Instant::from_nanos(10_000_000_000);
@@ -34,8 +34,8 @@ struct Script {
 }
 
 impl Program for Script {
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
-        if last != Outcome::Started {
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
+        if last != CallOutcome::Started {
             self.over.borrow_mut().push(now);
         }
         self.calls.next().unwrap_or(Call::Exit)
@@ -47,7 +47,7 @@ impl Program for Script {
 struct TakenIn(Vec<(Side, Instant, Instant)>);
 
 impl Observer for TakenIn {
-    fn received(&mut self, now: Instant, to: Side, frame: &Frame) {
+    fn received(&mut self, now: Instant, to: Side, frame: &MediumFrame) {
         self.0.push((to, frame.at, now));
     }
 }

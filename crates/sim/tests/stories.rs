@@ -6,7 +6,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::program::{Call, Outcome, Program, Sockets};
+use tinygram_sim::program::{Call, CallOutcome, Program, Sockets};
 use tinygram_sim::workload::event_loop::EventLoop;
 use tinygram_sim::workload::exchange::Exchange;
 use tinygram_sim::workload::telnet::Telnet;
@@ -52,7 +52,7 @@ enum Actor {
 }
 
 impl Program for Actor {
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
         match self {
             Self::Exchange(program) => program.next(now, last),
             Self::EventLoop(program) => program.next(now, last),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tinygram_engine::{Duration, Instant};
-use tinygram_sim::program::{Call, Outcome, Program};
+use tinygram_sim::program::{Call, CallOutcome, Program};
 
 use crate::conversation::{Act, DEFERRED_NS, Host, Late, Lateness};
 
@@ -134,11 +134,11 @@ impl Player {
 }
 
 impl Program for Player {
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
         match last {
-            Outcome::Gone | Outcome::Read(0) => return Call::Stop,
-            Outcome::Read(octets) => self.took(now, octets),
-            Outcome::Wrote(octets) => {
+            CallOutcome::Gone | CallOutcome::Read(0) => return Call::Stop,
+            CallOutcome::Read(octets) => self.took(now, octets),
+            CallOutcome::Wrote(octets) => {
                 let call_ns = self.part.host.takes(self.part.acts[self.next].call_ns);
                 self.since = now + Duration::from_nanos(call_ns);
                 self.written += octets;

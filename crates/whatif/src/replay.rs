@@ -3,7 +3,7 @@
 use tinygram_engine::receiver::ack_policy::Jiffies;
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::costs::{ComesIn, HostCosts};
-use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, Side, Wire};
 use tinygram_sim::observer::Observer;
 use tinygram_sim::{Opening, World, WorldConfig};
 
@@ -245,7 +245,7 @@ struct SentFrame {
 }
 
 impl Observer for Counts {
-    fn sent(&mut self, from: Side, frame: &Frame) {
+    fn sent(&mut self, from: Side, frame: &MediumFrame) {
         // Both hosts hand over frames in the order of time, but for those that wait for their device.
         self.frames.push(SentFrame {
             at: frame.at,

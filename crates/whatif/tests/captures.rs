@@ -8,7 +8,7 @@ use common::Service;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tinygram_engine::{Duration, Flags, Instant, Offset, Segment};
-use tinygram_sim::medium::{Frame as Carried, Side};
+use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_whatif::capture::read;
 use tinygram_whatif::change::Change;
 use tinygram_whatif::forecast::{Forecast, forecast};
@@ -30,9 +30,9 @@ fn far() -> Service {
 }
 
 /// Returns the frames as a capture at the client: what comes to it is half a round trip old.
-fn captured(service: &Service, frames: &[(Side, Carried)]) -> Vec<u8> {
+fn captured(service: &Service, frames: &[(Side, MediumFrame)]) -> Vec<u8> {
     let half = service.rtt.as_nanos() / 2;
-    let mut seen: Vec<(u64, Side, &Carried)> = frames
+    let mut seen: Vec<(u64, Side, &MediumFrame)> = frames
         .iter()
         .map(|(from, frame)| {
             let way = if *from == Side::Server { half } else { 0 };
@@ -68,7 +68,7 @@ fn captured(service: &Service, frames: &[(Side, Carried)]) -> Vec<u8> {
 }
 
 /// Returns the frames with a handshake before them.
-fn after_handshake(service: &Service, frames: &[(Side, Carried)]) -> Vec<(Side, Carried)> {
+fn after_handshake(service: &Service, frames: &[(Side, MediumFrame)]) -> Vec<(Side, MediumFrame)> {
     let (side, first) = &frames[0];
     assert_eq!(*side, Side::Client);
     let opens = |side, flags, at: u64| {
@@ -88,7 +88,7 @@ fn after_handshake(service: &Service, frames: &[(Side, Carried)]) -> Vec<(Side, 
             ..first.segment
         };
         let at = Instant::ZERO + Duration::from_nanos(at);
-        let frame = Carried {
+        let frame = MediumFrame {
             segment,
             at,
             ..*first
@@ -103,7 +103,7 @@ fn after_handshake(service: &Service, frames: &[(Side, Carried)]) -> Vec<(Side, 
     ];
     all.extend(frames.iter().map(|(side, frame)| {
         let at = frame.at + Duration::from_nanos(2 * rtt);
-        (*side, Carried { at, ..*frame })
+        (*side, MediumFrame { at, ..*frame })
     }));
     all
 }

@@ -9,7 +9,7 @@ use tinygram_engine::sender::send_policy::{Because, SendPolicy, Verdict, Why, fr
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::program::{Call, Outcome, Program};
+use tinygram_sim::program::{Call, CallOutcome, Program};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 use super::watch::Watch;
@@ -193,7 +193,7 @@ struct Reader {
 }
 
 impl Program for Actor {
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
         match self {
             Self::Writer(writer) => writer.next(now, last),
             Self::Reader(reader) => reader.next(last),
@@ -220,8 +220,8 @@ impl Writer {
         }
     }
 
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
-        if let Outcome::Read(octets) = last {
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
+        if let CallOutcome::Read(octets) = last {
             self.missing -= octets;
         }
         if self.missing > 0 {
@@ -247,11 +247,11 @@ impl Writer {
 }
 
 impl Reader {
-    fn next(&mut self, last: Outcome) -> Call {
+    fn next(&mut self, last: CallOutcome) -> Call {
         match last {
-            Outcome::Read(0) | Outcome::Gone => return Call::Exit,
-            Outcome::Read(octets) => self.missing -= octets,
-            Outcome::Wrote(_) => {
+            CallOutcome::Read(0) | CallOutcome::Gone => return Call::Exit,
+            CallOutcome::Read(octets) => self.missing -= octets,
+            CallOutcome::Wrote(_) => {
                 self.answered += 1;
                 match self.sizes.get(self.answered) {
                     Some(size) => self.missing = *size,

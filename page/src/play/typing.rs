@@ -9,7 +9,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
-use tinygram_sim::program::{Call, Outcome, Program};
+use tinygram_sim::program::{Call, CallOutcome, Program};
 use tinygram_sim::workload::telnet::Telnet;
 use tinygram_sim::{Opening, World, WorldConfig};
 
@@ -43,7 +43,7 @@ enum Actor {
 }
 
 impl Program for Actor {
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
         let (due, typed) = match self {
             Self::Telnet(program) => return program.next(now, last),
             Self::Typist { due, typed } => (due, typed),

@@ -7,7 +7,7 @@ use tinygram_engine::connection::Reason;
 use tinygram_engine::sender::send_policy::Why;
 use tinygram_engine::{Flags, Instant, Offset};
 use tinygram_sim::host::Socket;
-use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_sim::observer::Observer;
 
 use super::words;
@@ -37,7 +37,7 @@ pub(super) struct Watch {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub(super) from: Side,
-    pub(super) frame: Frame,
+    pub(super) frame: MediumFrame,
     pub(super) arrived: Option<Instant>,
 }
 
@@ -103,7 +103,7 @@ impl Default for End {
 }
 
 impl Observer for Watch {
-    fn sent(&mut self, from: Side, frame: &Frame) {
+    fn sent(&mut self, from: Side, frame: &MediumFrame) {
         if self.passed_over > 0 {
             return;
         }
@@ -116,7 +116,7 @@ impl Observer for Watch {
         end.acked = end.acked.max(frame.segment.ack);
     }
 
-    fn received(&mut self, _: Instant, to: Side, frame: &Frame) {
+    fn received(&mut self, _: Instant, to: Side, frame: &MediumFrame) {
         if self.passed_over > 0 {
             return;
         }

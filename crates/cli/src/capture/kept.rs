@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tinygram_report::Destination;
-use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::medium::{MediumFrame, Side};
 
 use super::{CaptureAt, write_pcapng, write_text};
 use crate::exit::{Done, Failure};
@@ -45,7 +45,11 @@ impl Kept {
 
     /// Writes the files from the frames that were `seen`; the capture's first frame carries
     /// `comment`.
-    pub(crate) fn write_files(self, seen: &[(Side, Frame)], comment: &str) -> Result<(), Failure> {
+    pub(crate) fn write_files(
+        self,
+        seen: &[(Side, MediumFrame)],
+        comment: &str,
+    ) -> Result<(), Failure> {
         let written =
             |path: &Path, result: io::Result<()>| result.map_err(|error| failed(path, error));
         if let Some((path, file)) = self.pcapng {
@@ -69,7 +73,7 @@ pub(crate) fn placed(at: Option<CaptureAt>, is_kept: bool) -> Result<Option<Capt
 }
 
 /// Prints the frames that were seen, in place of the results.
-pub(crate) fn print(seen: &[(Side, Frame)]) -> Result<Done, Failure> {
+pub(crate) fn print(seen: &[(Side, MediumFrame)]) -> Result<Done, Failure> {
     let mut text = Vec::new();
     write_text(seen, &mut text).expect("memory takes every write");
     terminal::print(&text)

@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use clap::ValueEnum;
 use tinygram_engine::{Flags, Instant};
-use tinygram_sim::medium::{Frame as Carried, Side};
+use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_wire::capture::{Frame, LinkType, PcapngWriter};
 use tinygram_wire::encode::{Path, encode};
 use tinygram_wire::sequence::{Numbering, Sequence};
@@ -41,7 +41,7 @@ impl CaptureAt {
 /// Writes the frames with their senders as pcapng: raw IP, with nanoseconds. The first frame
 /// carries `comment`.
 pub(crate) fn write_pcapng(
-    seen: &[(Side, Carried)],
+    seen: &[(Side, MediumFrame)],
     comment: &str,
     into: &mut dyn Write,
 ) -> io::Result<()> {
@@ -73,7 +73,7 @@ pub(crate) fn write_pcapng(
 }
 
 /// Writes the frames as `tcpdump -n` would print them, a line per segment.
-pub(crate) fn write_text(seen: &[(Side, Carried)], into: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_text(seen: &[(Side, MediumFrame)], into: &mut dyn Write) -> io::Result<()> {
     for (from, frame) in seen {
         let ends = ends(frame);
         let line = Line {
@@ -93,7 +93,7 @@ fn time_ns(at: Instant) -> i64 {
 
 /// Returns client and server of the frame's connection. Each socket has its own server port, and
 /// each generation of a socket its own client port.
-fn ends(frame: &Carried) -> [SocketAddr; 2] {
+fn ends(frame: &MediumFrame) -> [SocketAddr; 2] {
     let (port, host) = (frame.generation % PORTS, frame.generation / PORTS % HOSTS);
     let client = Ipv4Addr::new(198, 51, 100, 1 + host as u8);
     let server = Ipv4Addr::new(192, 0, 2, 1);
@@ -110,7 +110,7 @@ struct Scales(BTreeMap<(u32, u32), [Option<u8>; 2]>);
 
 impl Scales {
     /// Returns the window shift of this frame's sender.
-    fn shift(&mut self, from: Side, frame: &Carried) -> u8 {
+    fn shift(&mut self, from: Side, frame: &MediumFrame) -> u8 {
         let key = (frame.socket, frame.generation);
         if frame.segment.flags.has(Flags::SYN) {
             let announced = self.0.entry(key).or_default();

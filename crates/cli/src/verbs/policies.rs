@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_engine::sender::send_policy::{Needs, Registered, SendPolicy};
-use tinygram_kernel::Policy;
+use tinygram_kernel::BpfPolicy;
 use tinygram_naglemark_live::in_kernel;
 use tinygram_report::{Column, Document, Entry, Table, csv, json};
 use tinygram_tables::{Rows, schemas};
@@ -111,7 +111,7 @@ fn listed() -> Vec<Listed> {
         summary: entry.summary,
         source: entry.source.to_owned(),
         needs: None,
-        runs_on: all_of(Policy::named(entry.name).map(|_| "bpf"), None),
+        runs_on: all_of(BpfPolicy::named(entry.name).map(|_| "bpf"), None),
     });
     send.chain(ack).collect()
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
-use tinygram_link::device::Device;
+use tinygram_link::device::TunDevice;
 use tinygram_link::emulator::Rules;
 use tinygram_link::namespace::Namespace;
 use tinygram_link::processors;
@@ -73,7 +73,7 @@ impl Place {
             }
             Where::Emulated(rules, seed) => {
                 let [near, far] = [space()?, space()?];
-                let device = |space, own| Device::new(space, DEVICE, own, MTU);
+                let device = |space, own| TunDevice::new(space, DEVICE, own, MTU);
                 let join = || -> io::Result<Link> {
                     Link::join(device(&near, NEAR)?, device(&far, FAR)?, *rules, *seed)
                 };

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tinygram_engine::sender::send_policy::{Registered, SendPolicy};
-use tinygram_kernel::{Base, Loaded, Policy as InKernel};
+use tinygram_kernel::{Base, BpfPolicy, Loaded};
 use tinygram_naglemark::{Error, Policy};
 
 /// The policies of the engine that the kernel can be given. One at a time is in the kernel: the programs of others
@@ -86,8 +86,8 @@ impl Now {
 
 /// Returns the policy that the kernel can be given for one of the engine's.
 #[must_use]
-pub fn in_kernel(entry: &Registered) -> Option<&'static InKernel> {
-    InKernel::named(entry.name)
+pub fn in_kernel(entry: &Registered) -> Option<&'static BpfPolicy> {
+    BpfPolicy::named(entry.name)
 }
 
 fn registered(label: &str) -> Option<&'static Registered> {

@@ -70,7 +70,7 @@ fn live(given: Given, tell: mpsc::Sender<Ready>) -> io::Result<()> {
             Line::Tun => run(tun()?, given, tell).await,
             Line::Emulated(rules, seed) => {
                 let [here, there] = device::socket_pair()?;
-                let kernels = device::Device::new(&given.inside, DEVICE, NEAR, MTU)?;
+                let kernels = device::TunDevice::new(&given.inside, DEVICE, NEAR, MTU)?;
                 let _link = Link::join(kernels, there, rules, seed)?;
                 run(PacketSocket::new(here, MTU)?, given, tell).await
             }

@@ -15,7 +15,7 @@ use tinygram_engine::connection::Config;
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::captured::{opened, opening};
-use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_sim::observer::{Observer, Tap};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
@@ -105,7 +105,7 @@ impl Scene {
 
     /// Runs the trial and returns what a tap at this host saw: who sent which frame, in the order
     /// of time. The trial begins when the first connection is open.
-    fn captured(self, at: Side) -> Vec<(Side, Frame)> {
+    fn captured(self, at: Side) -> Vec<(Side, MediumFrame)> {
         let opening = opening(self.world.clone(), self.ends.clone(), at);
         let pause = self.script.think;
         let (_, tap) = self.play(Tap::at(at));

@@ -8,7 +8,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::socket::copy_rule::{CopyRule, Mclbytes};
 use tinygram_sim::WorldConfig;
 use tinygram_sim::dice::{Dice, Purpose};
-use tinygram_sim::medium::{Frame, ImpairmentRules, MediumKind, Side};
+use tinygram_sim::medium::{ImpairmentRules, MediumFrame, MediumKind, Side};
 use tinygram_sim::observer::{Nobody, Observer};
 
 use super::{
@@ -121,7 +121,7 @@ impl PaperHosts {
     /// # Errors
     ///
     /// [`Error::Policy`] if these hosts cannot be told the trial's policy.
-    pub fn captured(&self, trial: &Trial, at: Side) -> Result<Vec<(Side, Frame)>, Error> {
+    pub fn captured(&self, trial: &Trial, at: Side) -> Result<Vec<(Side, MediumFrame)>, Error> {
         Ok(self.scene(trial)?.captured(at))
     }
 

@@ -30,7 +30,7 @@ use crate::experiment::{
     Class, Effort, Layout, Origin, Outcome, Paper, Parameter, Row, Status, Trace,
 };
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 use published::{Published, TRACES};
 use trace::{ACK_OVERHEAD, AckClock, DATA_OVERHEAD, Measured, Parameters};
 
@@ -101,24 +101,25 @@ const PHASES: u32 = 200;
 
 /// Returns the article's values of a trace beside those of one of its runs.
 fn compared(published: &Published, measured: &Measured) -> Vec<Row> {
-    let row = |measure: &str, paper: Option<Value>, ours: Value, tolerance: Tolerance| Row {
-        cell: vec![
-            ("trace", Value::Count(published.trace.into())),
-            ("measure", Value::Text(measure.into())),
-        ],
-        class: paper
-            .as_ref()
-            .map_or(Class::NotPublished, |_| Class::Fitted),
-        standard: paper.map(Standard::printed),
-        reproduced: ours,
-        tolerance,
-    };
+    let row =
+        |measure: &str, paper: Option<PaperValue>, ours: PaperValue, tolerance: Tolerance| Row {
+            cell: vec![
+                ("trace", PaperValue::Count(published.trace.into())),
+                ("measure", PaperValue::Text(measure.into())),
+            ],
+            class: paper
+                .as_ref()
+                .map_or(Class::NotPublished, |_| Class::Fitted),
+            standard: paper.map(Standard::printed),
+            reproduced: ours,
+            tolerance,
+        };
     let count = |measure: &str, paper: Option<u64>, ours: u64| {
-        let paper = paper.map(Value::Count);
-        row(measure, paper, Value::Count(ours), Tolerance::Exact)
+        let paper = paper.map(PaperValue::Count);
+        row(measure, paper, PaperValue::Count(ours), Tolerance::Exact)
     };
     let number = |measure: &str, paper: Option<f64>, ours: f64, within: f64| {
-        let paper = paper.map(|paper| Value::Number(paper, 0));
+        let paper = paper.map(|paper| PaperValue::Number(paper, 0));
         row(measure, paper, tenths(ours), Tolerance::Within(within))
     };
     let generating_ms = published.parameters.generating.as_millis_f64();
@@ -161,8 +162,8 @@ fn compared(published: &Published, measured: &Measured) -> Vec<Row> {
 }
 
 /// Returns the number with one decimal.
-fn tenths(number: f64) -> Value {
-    Value::Number(number, 1)
+fn tenths(number: f64) -> PaperValue {
+    PaperValue::Number(number, 1)
 }
 
 fn parameters() -> Vec<Parameter> {

@@ -4,7 +4,7 @@ use tinygram_engine::Duration;
 
 use super::published::TRACES;
 use super::trace::{AckClock, Measured, Parameters};
-use crate::experiment::{Mark, Plot, Series};
+use crate::experiment::{Plot, PlotMark, PlotSeries};
 
 /// The number of phases whose mean is a point of a plot; evenly spread, and none is a write's time.
 const PHASES: u32 = 20;
@@ -42,7 +42,7 @@ pub(super) fn plots() -> Vec<Plot> {
     ];
     let mut plots = Vec::new();
     for (what, y, measure) in measures {
-        let plot = |against: &str, x: &'static str, series: Vec<Series>| Plot {
+        let plot = |against: &str, x: &'static str, series: Vec<PlotSeries>| Plot {
             title: format!("{what} against {against} (mean over the tick's phases)"),
             x,
             y,
@@ -76,16 +76,16 @@ fn lines(
     measure: Measure,
     xs: impl Iterator<Item = u32>,
     with: fn(Parameters, u32) -> Parameters,
-) -> Vec<Series> {
+) -> Vec<PlotSeries> {
     let xs: Vec<u32> = xs.collect();
     let line = |(name, application): &(&str, Parameters)| {
         let mean = |x: u32| {
             let runs = over_phases(&with(*application, x), PHASES);
             runs.iter().map(measure).sum::<f64>() / f64::from(PHASES)
         };
-        Series {
+        PlotSeries {
             name: (*name).into(),
-            mark: Mark::Line,
+            mark: PlotMark::Line,
             points: xs.iter().map(|x| (f64::from(*x), mean(*x))).collect(),
         }
     };
@@ -101,9 +101,9 @@ fn by_phase() -> Plot {
             let phase = f64::from(phase) + 0.5;
             (phase, run.sending_ms())
         });
-        Series {
+        PlotSeries {
             name: format!("trace {trace}: {}", published.what),
-            mark: Mark::Line,
+            mark: PlotMark::Line,
             points: points.collect(),
         }
     };

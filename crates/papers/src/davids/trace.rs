@@ -5,7 +5,7 @@ use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::sender::send_policy::{NAGLIM_DEFAULT, SendPolicy};
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::HostCosts;
-use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, Side, Wire};
 use tinygram_sim::observer::{Observer, SentFrames};
 use tinygram_sim::workload::periodic::{Periodic, Writer};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
@@ -67,7 +67,7 @@ pub struct Measured {
     /// The time at which each ACK was sent.
     pub acks: Vec<Instant>,
     /// Every packet, by side.
-    pub sent: Vec<(Side, Frame)>,
+    pub sent: Vec<(Side, MediumFrame)>,
     parameters: Parameters,
 }
 
@@ -191,7 +191,7 @@ fn wiring() -> WorldConfig {
 }
 
 impl Measured {
-    fn new(sent: Vec<(Side, Frame)>, parameters: Parameters) -> Self {
+    fn new(sent: Vec<(Side, MediumFrame)>, parameters: Parameters) -> Self {
         let of = |side: Side| {
             let of_it = sent.iter().filter(move |(from, _)| *from == side);
             of_it.map(|(_, frame)| frame)

@@ -5,7 +5,7 @@ use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::HostCosts;
-use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, Side, Wire};
 use tinygram_sim::observer::SentFrames;
 use tinygram_sim::program::Program;
 use tinygram_sim::workload::exchange::Exchange;
@@ -14,7 +14,7 @@ use tinygram_sim::{Opening, World, WorldConfig};
 
 use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// Ethernet's MSS, in octets.
 pub const MSS: u32 = 1460;
@@ -118,7 +118,7 @@ impl<'a> Request<'a> {
     }
 
     /// Returns the segments with their senders; `server` may change the server's rules.
-    fn exchanged(self, policy: &str, server: impl FnOnce(&mut Config)) -> Vec<(Side, Frame)> {
+    fn exchanged(self, policy: &str, server: impl FnOnce(&mut Config)) -> Vec<(Side, MediumFrame)> {
         self.world(policy, server).observer().sent.clone()
     }
 
@@ -301,7 +301,8 @@ fn acks_before_the_tail(policy: &str) -> usize {
     let sent = request.exchanged(policy, |server| {
         server.receiver.policy = AckPolicy::named("every-segment").expect("registered");
     });
-    let of_server = |frame: &(Side, Frame)| frame.0 == Side::Server && frame.1.segment.len == 0;
+    let of_server =
+        |frame: &(Side, MediumFrame)| frame.0 == Side::Server && frame.1.segment.len == 0;
     let tail = sent.iter().position(|(side, frame)| {
         *side == Side::Client && frame.segment.len > 0 && frame.segment.len < MSS
     });
@@ -317,12 +318,12 @@ pub(super) fn run(_: &Effort) -> Outcome {
             .zip(example.said)
             .map(|(policy, said)| Row {
                 cell: vec![
-                    ("section", Value::Text(example.section.into())),
-                    ("example", Value::Text(example.what.into())),
-                    ("policy", Value::Text(policy.into())),
+                    ("section", PaperValue::Text(example.section.into())),
+                    ("example", PaperValue::Text(example.what.into())),
+                    ("policy", PaperValue::Text(policy.into())),
                 ],
-                standard: Some(Standard::derived(Value::Text(said.into()))),
-                reproduced: Value::Text((example.shows)(policy)),
+                standard: Some(Standard::derived(PaperValue::Text(said.into()))),
+                reproduced: PaperValue::Text((example.shows)(policy)),
                 tolerance: Tolerance::Exact,
                 class: Class::Rules,
             })

@@ -7,7 +7,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use super::published::{File, Pair, TABLE};
 use super::table::{HEADERS, fitted_costs, test};
 use super::web::{MSS, WebTest};
-use crate::experiment::{Mark, Plot, Series};
+use crate::experiment::{Plot, PlotMark, PlotSeries};
 
 /// The difference between two sizes, in octets; the next constant is the largest size.
 const STEP: u64 = 100;
@@ -110,9 +110,9 @@ fn stalls(pair: &Pair, swept: &[Swept]) -> Plot {
     );
     // The policies come first, as in the other picture, so that each has the same colour in both.
     let rows = swept.iter().map(row).chain([parity]);
-    let series = |((name, files), row): ((String, Vec<f64>), u8)| Series {
+    let series = |((name, files), row): ((String, Vec<f64>), u8)| PlotSeries {
         name,
-        mark: Mark::Row,
+        mark: PlotMark::Row,
         points: files.iter().map(|file| (*file, f64::from(row))).collect(),
     };
     Plot {
@@ -125,9 +125,9 @@ fn stalls(pair: &Pair, swept: &[Swept]) -> Plot {
 
 /// Returns a plot of the policies' cost in packets.
 fn segments(pair: &Pair, swept: &[Swept]) -> Plot {
-    let series = |swept: &Swept| Series {
+    let series = |swept: &Swept| PlotSeries {
         name: swept.policy.to_string(),
-        mark: Mark::Steps,
+        mark: PlotMark::Steps,
         points: swept
             .points
             .iter()

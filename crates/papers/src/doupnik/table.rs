@@ -10,7 +10,7 @@ use super::published::{File, Pair, Setting, Stack, TABLE};
 use super::web::{Costs, Measured, WebTest};
 use crate::experiment::{Class, Row};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// Both forms of Nagle's rule, then BSD's third one, none, and both forms of the new policy.
 pub const POLICIES: [SendPolicy; 6] = [
@@ -179,8 +179,8 @@ impl Measurements {
         let paper = self.published(setting, file);
         let (class, allowed) = self.claim(setting, paper);
         let tolerance = allowed.tolerance(1.0);
-        let paper = paper.map(|rate| Standard::printed(Value::Number(rate, 0)));
-        let ours = Value::Number(self.rate(policy, file), 0);
+        let paper = paper.map(|rate| Standard::printed(PaperValue::Number(rate, 0)));
+        let ours = PaperValue::Number(self.rate(policy, file), 0);
         self.row(policy, file, RATE, paper, ours, (class, tolerance))
     }
 
@@ -194,8 +194,8 @@ impl Measurements {
         let tolerance = allowed.tolerance(of_a_request);
         let paper = setting.and_then(|setting| self.pair.rates(setting, file));
         let paper =
-            paper.map(|rates| Standard::printed(Value::Number(f64::from(rates.kilobytes), 0)));
-        let ours = Value::Number(self.rate(policy, file) * of_a_request, 0);
+            paper.map(|rates| Standard::printed(PaperValue::Number(f64::from(rates.kilobytes), 0)));
+        let ours = PaperValue::Number(self.rate(policy, file) * of_a_request, 0);
         self.row(policy, file, KILOBYTES, paper, ours, (class, tolerance))
     }
 
@@ -204,7 +204,9 @@ impl Measurements {
         let new = self.setting(policy).filter(|it| *it == Setting::NewPolicy);
         let new = self.published(new, file);
         let off = self.published(Some(Setting::NagleOff), file);
-        let quotient = new.zip(off).map(|(new, off)| Value::Number(new / off, 3));
+        let quotient = new
+            .zip(off)
+            .map(|(new, off)| PaperValue::Number(new / off, 3));
         let ours = self.rate(policy, file) / self.rate(&SendPolicy::Off, file);
         let claim = (Class::Predicted, Tolerance::Share(RATIO));
         self.row(
@@ -212,7 +214,7 @@ impl Measurements {
             file,
             OF_OFF,
             quotient.map(Standard::derived),
-            Value::Number(ours, 3),
+            PaperValue::Number(ours, 3),
             claim,
         )
     }
@@ -223,10 +225,10 @@ impl Measurements {
         file: File,
         measure: &'static str,
         standard: Option<Standard>,
-        reproduced: Value,
+        reproduced: PaperValue,
         (class, tolerance): (Class, Tolerance),
     ) -> Row {
-        let text = |text: &str| Value::Text(text.into());
+        let text = |text: &str| PaperValue::Text(text.into());
         let known = KNOWN_MISMATCHES.iter().find(|known| {
             (known.client, known.server) == (self.pair.client, self.pair.server)
                 && (known.window, known.file) == (self.pair.window, file)
@@ -242,8 +244,8 @@ impl Measurements {
             cell: vec![
                 ("client", text(self.pair.client.name())),
                 ("server", text(self.pair.server.name())),
-                ("window", Value::Count(self.pair.window)),
-                ("policy", Value::Text(policy.to_string())),
+                ("window", PaperValue::Count(self.pair.window)),
+                ("policy", PaperValue::Text(policy.to_string())),
                 ("file", text(file.name())),
                 ("measure", text(measure)),
             ],
@@ -269,13 +271,13 @@ const KILOBYTES: &str = "KB/s";
 const OF_OFF: &str = "relative to Nagle off";
 
 /// Returns the verdict: a server stalls if it answers less than half as often as with Nagle off.
-fn verdict(rate: f64, off: f64) -> Value {
+fn verdict(rate: f64, off: f64) -> PaperValue {
     let verdict = if rate < off / 2.0 {
         "stalls"
     } else {
         "no stall"
     };
-    Value::Text(verdict.into())
+    PaperValue::Text(verdict.into())
 }
 
 /// Entries that are not reproduced, each with the reason.

@@ -5,7 +5,7 @@ use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::{ComesIn, HostCosts};
-use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, Side, Wire};
 use tinygram_sim::observer::{Observer, SentFrames};
 use tinygram_sim::workload::exchange::Exchange;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
@@ -75,7 +75,7 @@ pub struct Measured {
     /// The time from each request to the last octet of its answer.
     pub elapsed: Vec<Duration>,
     /// Every packet of the last request, by side, in order of leaving.
-    pub last: Vec<(Side, Frame)>,
+    pub last: Vec<(Side, MediumFrame)>,
 }
 
 impl WebTest {

@@ -7,7 +7,7 @@ use super::table_1::{self, Measured};
 use super::transaction::{Problem, Stall};
 use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// Runs the experiment of section 2.2.
 pub(super) fn short_initial_segment(effort: &Effort) -> Outcome {
@@ -94,11 +94,11 @@ fn rows(problem: Problem, effort: &Effort) -> Vec<Row> {
             let published = published(problem, fixes, document);
             rows.push(Row {
                 cell: vec![
-                    ("fixes", Value::Text(fixes.name().into())),
-                    ("measure", Value::Text(name.into())),
+                    ("fixes", PaperValue::Text(fixes.name().into())),
+                    ("measure", PaperValue::Text(name.into())),
                 ],
-                standard: published.map(|stalls| Standard::derived(Value::Number(stalls, 0))),
-                reproduced: Value::Number(count as f64 / measured.retrievals.len() as f64, 2),
+                standard: published.map(|stalls| Standard::derived(PaperValue::Number(stalls, 0))),
+                reproduced: PaperValue::Number(count as f64 / measured.retrievals.len() as f64, 2),
                 tolerance: Tolerance::Exact,
                 class: match published {
                     Some(_) => Class::Rules,
@@ -137,11 +137,11 @@ fn lengths(problem: Problem, fixes: Fixes, class: Class, effort: &Effort) -> [Ro
     let [low, high] = STALL_MS;
     let row = |(name, found): (&str, f64), published| Row {
         cell: vec![
-            ("fixes", Value::Text(fixes.name().into())),
-            ("measure", Value::Text(name.into())),
+            ("fixes", PaperValue::Text(fixes.name().into())),
+            ("measure", PaperValue::Text(name.into())),
         ],
-        standard: Some(Standard::printed(Value::Number(published, 0))),
-        reproduced: Value::Number(found, 0),
+        standard: Some(Standard::printed(PaperValue::Number(published, 0))),
+        reproduced: PaperValue::Number(found, 0),
         tolerance: Tolerance::Between(low, high),
         class,
     };

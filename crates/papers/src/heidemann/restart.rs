@@ -4,15 +4,15 @@
 use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
 use tinygram_engine::{Duration, Instant};
-use tinygram_sim::medium::{Frame, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{Medium, MediumFrame, PointToPoint, Side, Wire};
 use tinygram_sim::observer;
 
 use super::hosts::{self, Fixes, Over, PACE};
 use super::transaction::{Setting, fetched};
 use crate::experiment::{
-    Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series,
+    Class, Effort, Layout, Origin, Outcome, Parameter, Plot, PlotMark, PlotSeries, Row,
 };
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// "1Mb/sec bandwidth at 90ms latency" (section 2.5).
 const BITS_PER_SECOND: u64 = 1_000_000;
@@ -214,12 +214,12 @@ fn measure(name: &str, rule: IdleRestart, pause: Duration, seed: u64) -> [Row; 4
     };
     let row = |measure: &str, reproduced| Row {
         cell: vec![
-            ("rule", Value::Text(name.into())),
+            ("rule", PaperValue::Text(name.into())),
             (
                 "pause",
-                Value::Text(format!("{} s", hosts::millis(pause) / 1e3)),
+                PaperValue::Text(format!("{} s", hosts::millis(pause) / 1e3)),
             ),
-            ("measure", Value::Text(measure.into())),
+            ("measure", PaperValue::Text(measure.into())),
         ],
         standard: None,
         reproduced,
@@ -228,15 +228,15 @@ fn measure(name: &str, rule: IdleRestart, pause: Duration, seed: u64) -> [Row; 4
     };
     let latency = |run: &Restarted| hosts::millis(run.latency);
     [
-        row("latency [ms]", Value::Number(mean(&wide, latency), 0)),
-        row("burst [segments]", Value::Count(longest(&wide))),
+        row("latency [ms]", PaperValue::Number(mean(&wide, latency), 0)),
+        row("burst [segments]", PaperValue::Count(longest(&wide))),
         row(
             "segments lost at a small queue",
-            Value::Number(mean(&narrow, |run| run.lost as f64), 1),
+            PaperValue::Number(mean(&narrow, |run| run.lost as f64), 1),
         ),
         row(
             "latency with a small queue [ms]",
-            Value::Number(mean(&narrow, latency), 0),
+            PaperValue::Number(mean(&narrow, latency), 0),
         ),
     ]
 }
@@ -279,7 +279,7 @@ impl Path {
         let plan = lan.plan;
         let done = Setting { plan, world, ends }.watched(observer::SentFrames::default());
         let asked = fetched(&done)[1];
-        let of_the_second = |(from, frame): &&(Side, Frame)| {
+        let of_the_second = |(from, frame): &&(Side, MediumFrame)| {
             *from == Side::Server && frame.segment.len > 0 && frame.at >= asked.began
         };
         let sent = done.observer().sent.iter().filter(of_the_second);
@@ -299,7 +299,7 @@ fn wire() -> Wire {
 
 /// Returns the longest time that the queue before the wire would take, the segment just arrived
 /// included.
-fn longest_queue(data: &[Frame]) -> Duration {
+fn longest_queue(data: &[MediumFrame]) -> Duration {
     let wire = wire();
     let mut free_at = Instant::ZERO;
     let mut longest = Duration::ZERO;
@@ -317,12 +317,12 @@ fn segments(queue: Duration) -> u64 {
         .div_ceil(wire().occupies(u32::from(MSS)).as_nanos())
 }
 
-fn points(data: &[Frame], zero: Instant) -> Vec<(f64, f64)> {
+fn points(data: &[MediumFrame], zero: Instant) -> Vec<(f64, f64)> {
     let Some(first) = data.first() else {
         return Vec::new();
     };
     let start = first.segment.seq.get();
-    let point = |frame: &Frame| {
+    let point = |frame: &MediumFrame| {
         let end = frame.segment.data().end.get() - start;
         (frame.at.since(zero).as_nanos() as f64 / 1e9, end as f64)
     };
@@ -337,9 +337,9 @@ fn plot(seed: u64) -> Plot {
         queue: None,
         seed,
     };
-    let series = shown.map(|(name, rule)| Series {
+    let series = shown.map(|(name, rule)| PlotSeries {
         name: name.into(),
-        mark: Mark::Steps,
+        mark: PlotMark::Steps,
         points: std::iter::once((0.0, 0.0))
             .chain(path.restart(rule, PAUSES[1]).sent)
             .collect(),

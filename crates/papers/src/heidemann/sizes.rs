@@ -5,8 +5,8 @@ use tinygram_engine::receiver::ack_policy::AckTimer;
 
 use super::hosts::{self, Fixes, HEADERS, MSS, Over, PACE};
 use super::transaction::Problem;
-use crate::experiment::{Class, Effort, Layout, Mark, Outcome, Plot, Row, Series};
-use crate::value::{Tolerance, Value};
+use crate::experiment::{Class, Effort, Layout, Outcome, Plot, PlotMark, PlotSeries, Row};
+use crate::value::{PaperValue, Tolerance};
 
 /// The largest document, in octets; the next constant is the step between sizes.
 const LARGEST: u64 = 16_384;
@@ -93,9 +93,9 @@ impl Stalling {
         };
         let row = |measure: &str, reproduced| Row {
             cell: vec![
-                ("fixes", Value::Text(self.fixes.name().into())),
-                ("document", Value::Text(self.window.name().into())),
-                ("measure", Value::Text(measure.into())),
+                ("fixes", PaperValue::Text(self.fixes.name().into())),
+                ("document", PaperValue::Text(self.window.name().into())),
+                ("measure", PaperValue::Text(measure.into())),
             ],
             standard: None,
             reproduced,
@@ -105,31 +105,34 @@ impl Stalling {
         [
             row(
                 "sizes that stall [%]",
-                Value::Number(share(|problems| !problems.is_empty()), 1),
+                PaperValue::Number(share(|problems| !problems.is_empty()), 1),
             ),
             row(
                 "sizes that stall twice [%]",
-                Value::Number(share(|problems| problems.len() > 1), 1),
+                PaperValue::Number(share(|problems| problems.len() > 1), 1),
             ),
-            row("ranges of sizes that stall", Value::Text(self.ranges())),
+            row(
+                "ranges of sizes that stall",
+                PaperValue::Text(self.ranges()),
+            ),
         ]
     }
 
     /// Returns the sizes with a problem, as row number `row` of a picture.
-    fn row(&self, problem: Problem, row: u8) -> Series {
+    fn row(&self, problem: Problem, row: u8) -> PlotSeries {
         let sizes = self.sizes.iter();
         let met = sizes.filter(|(_, problems)| problems.contains(&problem));
         let points: Vec<_> = met
             .map(|(size, _)| (*size as f64, f64::from(row)))
             .collect();
         let percent = 100.0 * points.len() as f64 / self.sizes.len() as f64;
-        Series {
+        PlotSeries {
             name: format!(
                 "fixes: {}; {}: {percent:.0} % of the sizes",
                 self.fixes.name(),
                 self.window.name()
             ),
-            mark: Mark::Row,
+            mark: PlotMark::Row,
             points,
         }
     }

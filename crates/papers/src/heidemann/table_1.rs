@@ -9,7 +9,7 @@ use super::published::{Retrieval, TABLE_1};
 use super::transaction::{Setting, Stall};
 use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// The number of consecutive transactions, as in the paper.
 const TRANSACTIONS: u64 = 100;
@@ -108,9 +108,9 @@ fn in_words(means: &[f64]) -> Vec<Row> {
         unreachable!("four lines")
     };
     let row = |what: &str, printed: f64, ours: f64, tolerance, class| Row {
-        cell: vec![("measure", Value::Text(what.into()))],
-        standard: Some(Standard::printed(Value::Number(printed, 0))),
-        reproduced: Value::Number(ours, 1),
+        cell: vec![("measure", PaperValue::Text(what.into()))],
+        standard: Some(Standard::printed(PaperValue::Number(printed, 0))),
+        reproduced: PaperValue::Number(ours, 1),
         tolerance,
         class,
     };
@@ -138,8 +138,8 @@ fn in_words(means: &[f64]) -> Vec<Row> {
             Class::KnownMismatch("the paper's own times, 605 and 26 ms, give a factor of 23"),
         ),
         Row {
-            standard: Some(Standard::derived(Value::Number(1.0 / 3.0, 2))),
-            reproduced: Value::Number(first / unfixed, 2),
+            standard: Some(Standard::derived(PaperValue::Number(1.0 / 3.0, 2))),
+            reproduced: PaperValue::Number(first / unfixed, 2),
             ..row(
                 "P-HTTP with the first fix, as a fraction of P-HTTP (\"a third\")",
                 0.0,
@@ -189,21 +189,27 @@ fn notes() -> Vec<String> {
 impl Line {
     fn rows(&self, measured: &Measured) -> Vec<Row> {
         let cell = |measure: &str| {
-            let server = Value::Text(self.published.name.into());
-            vec![("server", server), ("measure", Value::Text(measure.into()))]
+            let server = PaperValue::Text(self.published.name.into());
+            vec![
+                ("server", server),
+                ("measure", PaperValue::Text(measure.into())),
+            ]
         };
         let mut rows = vec![
             Row {
                 cell: cell("retrieval time [ms]"),
-                standard: Some(Standard::printed(Value::Number(self.published.mean, 0))),
-                reproduced: Value::Number(measured.mean(), 1),
+                standard: Some(Standard::printed(PaperValue::Number(
+                    self.published.mean,
+                    0,
+                ))),
+                reproduced: PaperValue::Number(measured.mean(), 1),
                 tolerance: self.tolerance,
                 class: self.class,
             },
             Row {
                 cell: cell("stalls per transaction"),
-                standard: Some(Standard::derived(Value::Number(self.stalls as f64, 0))),
-                reproduced: Value::Number(measured.stalls_per_transaction(None), 2),
+                standard: Some(Standard::derived(PaperValue::Number(self.stalls as f64, 0))),
+                reproduced: PaperValue::Number(measured.stalls_per_transaction(None), 2),
                 tolerance: Tolerance::Exact,
                 class: Class::Rules,
             },
@@ -215,7 +221,7 @@ impl Line {
             rows.push(Row {
                 cell: cell(&format!("stalls of {measure}")),
                 standard: None,
-                reproduced: Value::Number(measured.stalls_per_transaction(Some(document)), 2),
+                reproduced: PaperValue::Number(measured.stalls_per_transaction(Some(document)), 2),
                 tolerance: Tolerance::Unbounded,
                 class: Class::NotPublished,
             });

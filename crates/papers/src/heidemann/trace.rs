@@ -2,17 +2,17 @@
 
 use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::{Duration, Flags, Instant};
-use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_sim::workload::http::Document;
 
 use super::hosts::{self, Fixes, HEADERS, Over, PACE, Pace};
 use super::published::{FIGURE_2, FIGURE_4, Line};
 use super::transaction::Transaction;
 use crate::experiment::{
-    Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Trace,
+    Class, Effort, Layout, Origin, Outcome, Parameter, Plot, PlotMark, PlotSeries, Row, Trace,
 };
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// How far a time may be from the figure's, given the clocks' phases and the server's time: the
 /// hosts' costs, in ms.
@@ -25,7 +25,7 @@ const PHASES: u64 = 8;
 struct Figure {
     lines: &'static [Line],
     /// Selects the frame that is the figure's first line.
-    begins: fn(&Frame) -> bool,
+    begins: fn(&MediumFrame) -> bool,
     documents: Vec<Document>,
     fixes: Fixes,
     /// The server's time to begin with a request.
@@ -145,7 +145,7 @@ impl Figure {
             .iter()
             .position(|(_, frame)| (self.begins)(frame))
             .unwrap_or_default();
-        let counted_from = |zero: Instant, passed: &[(Side, Frame)]| -> Vec<_> {
+        let counted_from = |zero: Instant, passed: &[(Side, MediumFrame)]| -> Vec<_> {
             let frames = passed.iter();
             let ended = transaction.ended();
             frames
@@ -233,20 +233,20 @@ impl Figure {
 
     /// Returns the rows. The clocks' phases are fitted, so a segment is a match by rules alone only
     /// if it is sent at every phase.
-    fn rows(&self, shown: &[(Side, Frame)], at_any_phase: &[Vec<String>]) -> Vec<Row> {
+    fn rows(&self, shown: &[(Side, MediumFrame)], at_any_phase: &[Vec<String>]) -> Vec<Row> {
         let mut rows = Vec::new();
         for (number, (published, (from, frame))) in (1..).zip(self.lines.iter().zip(shown)) {
             let cell = |measure: &str| {
-                let line = ("line", Value::Count(number));
-                vec![line, ("measure", Value::Text(measure.into()))]
+                let line = ("line", PaperValue::Count(number));
+                vec![line, ("measure", PaperValue::Text(measure.into()))]
             };
             rows.push(Row {
                 cell: cell("time [ms]"),
-                standard: Some(Standard::printed(Value::Number(
+                standard: Some(Standard::printed(PaperValue::Number(
                     published.at_us as f64 / 1e3,
                     3,
                 ))),
-                reproduced: Value::Number(as_stamped_us(frame) as f64 / 1e3, 3),
+                reproduced: PaperValue::Number(as_stamped_us(frame) as f64 / 1e3, 3),
                 tolerance: TIMES,
                 class: Class::Fitted,
             });
@@ -254,8 +254,8 @@ impl Figure {
             let always = at_any_phase.iter().all(|sent| sent.contains(&text));
             rows.push(Row {
                 cell: cell("segment"),
-                standard: Some(Standard::printed(Value::Text(published.text.into()))),
-                reproduced: Value::Text(text),
+                standard: Some(Standard::printed(PaperValue::Text(published.text.into()))),
+                reproduced: PaperValue::Text(text),
                 tolerance: Tolerance::Exact,
                 class: match always {
                     true => Class::Rules,
@@ -267,9 +267,12 @@ impl Figure {
         let published = self.lines[after].at_us - self.lines[before].at_us;
         let pause = as_stamped_us(&shown[after].1) - as_stamped_us(&shown[before].1);
         rows.push(Row {
-            cell: vec![("measure", Value::Text(name.into()))],
-            standard: Some(Standard::printed(Value::Number(published as f64 / 1e3, 3))),
-            reproduced: Value::Number(pause as f64 / 1e3, 3),
+            cell: vec![("measure", PaperValue::Text(name.into()))],
+            standard: Some(Standard::printed(PaperValue::Number(
+                published as f64 / 1e3,
+                3,
+            ))),
+            reproduced: PaperValue::Number(pause as f64 / 1e3, 3),
             tolerance: TIMES,
             class: Class::Fitted,
         });
@@ -278,12 +281,12 @@ impl Figure {
 }
 
 /// Returns tcpdump's timestamp of a frame, in whole microseconds: it truncates instead of rounding.
-fn as_stamped_us(frame: &Frame) -> u64 {
+fn as_stamped_us(frame: &MediumFrame) -> u64 {
     frame.at.as_nanos() / 1000
 }
 
 /// Returns a segment as tcpdump printed it in 1996, and as the paper's figures do.
-fn as_printed(from: Side, frame: &Frame) -> String {
+fn as_printed(from: Side, frame: &MediumFrame) -> String {
     let segment = &frame.segment;
     let ends = match from {
         Side::Client => "client > server",
@@ -313,8 +316,8 @@ fn as_printed(from: Side, frame: &Frame) -> String {
 }
 
 /// Returns a plot of the server's data and the client's ACKs over time.
-pub(super) fn sequence_plot(title: &str, passed: &[(Side, Frame)]) -> Plot {
-    let points = |side, wanted: fn(&Frame) -> bool, number: fn(&Frame) -> u64| {
+pub(super) fn sequence_plot(title: &str, passed: &[(Side, MediumFrame)]) -> Plot {
+    let points = |side, wanted: fn(&MediumFrame) -> bool, number: fn(&MediumFrame) -> u64| {
         let of_side = passed.iter().filter(|(from, _)| *from == side);
         of_side
             .filter(|(_, frame)| wanted(frame))
@@ -331,18 +334,18 @@ pub(super) fn sequence_plot(title: &str, passed: &[(Side, Frame)]) -> Plot {
         x: "time since the client's SYN [s]",
         y: "sequence number [octets]",
         series: vec![
-            Series {
+            PlotSeries {
                 name: "data (end of segment)".into(),
-                mark: Mark::Dots,
+                mark: PlotMark::Dots,
                 points: points(
                     Side::Server,
                     |frame| frame.segment.len > 0,
                     |frame| frame.segment.data().end.get(),
                 ),
             },
-            Series {
+            PlotSeries {
                 name: "acknowledged".into(),
-                mark: Mark::Steps,
+                mark: PlotMark::Steps,
                 points: acks,
             },
         ],
@@ -350,7 +353,7 @@ pub(super) fn sequence_plot(title: &str, passed: &[(Side, Frame)]) -> Plot {
 }
 
 /// Returns the frame with its time counted from `zero`.
-fn since(frame: &Frame, zero: Instant) -> Frame {
+fn since(frame: &MediumFrame, zero: Instant) -> MediumFrame {
     let at = Instant::ZERO + frame.at.since(zero);
-    Frame { at, ..*frame }
+    MediumFrame { at, ..*frame }
 }

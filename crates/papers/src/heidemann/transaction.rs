@@ -2,7 +2,7 @@
 
 use tinygram_engine::connection::Config;
 use tinygram_engine::{Duration, Instant};
-use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_sim::observer::{Observer, Tap};
 use tinygram_sim::workload::http::{Fetched, Http, HttpPlan};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
@@ -22,7 +22,7 @@ pub(super) struct Transaction {
     /// The times of each document.
     pub(super) fetched: Vec<Fetched>,
     /// The frames that passed on the cable.
-    pub(super) passed: Vec<(Side, Frame)>,
+    pub(super) passed: Vec<(Side, MediumFrame)>,
     /// When the connections were closed.
     pub(super) over: Instant,
 }

@@ -7,7 +7,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Duration, Instant};
 use tinygram_naglemark::{Lengths, MediumKind};
 use tinygram_sim::costs::HostCosts;
-use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, Side, Wire};
 use tinygram_sim::observer::SentFrames;
 use tinygram_sim::workload::exchange::Exchange;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
@@ -15,7 +15,7 @@ use tinygram_sim::{Ended, Opening, World, WorldConfig};
 use super::stalled::Setting;
 use crate::experiment::{Class, Effort, Origin, Outcome, Parameter, Row, Trace};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// "Each figure shows the length of a 1 MSS segment": its size, in octets, does not matter.
 const MSS: u16 = 1460;
@@ -32,8 +32,8 @@ pub(super) fn figures(_: &Effort) -> Outcome {
     let ms = |time: Duration| time.as_nanos() as f64 / 1e6;
     let time = |what: &str, wanted: Duration, ours: &Transfer| Row {
         cell: measure(what),
-        standard: Some(Standard::derived(Value::Number(ms(wanted), 0))),
-        reproduced: Value::Number(ms(ours.response), 1),
+        standard: Some(Standard::derived(PaperValue::Number(ms(wanted), 0))),
+        reproduced: PaperValue::Number(ms(ours.response), 1),
         // The time that the segments take on the wire.
         tolerance: Tolerance::Within(0.1),
         class: Class::Rules,
@@ -104,27 +104,29 @@ pub(super) fn torn(effort: &Effort) -> Outcome {
     let [delayed, seven] = [4100, 7300].map(|length| response(length, effort.seed));
     let sizes = |lens: &[u32]| {
         let lens: Vec<_> = lens.iter().map(u32::to_string).collect();
-        Value::Text(lens.join(", "))
+        PaperValue::Text(lens.join(", "))
     };
     let rows = vec![
         Row {
             cell: measure("4100 octets from a buffer of 4096: segments"),
-            standard: Some(Standard::printed(Value::Text("1460, 1460, 1176, 4".into()))),
+            standard: Some(Standard::printed(PaperValue::Text(
+                "1460, 1460, 1176, 4".into(),
+            ))),
             reproduced: sizes(&delayed.0),
             tolerance: Tolerance::Exact,
             class: Class::Rules,
         },
         Row {
             cell: measure("4100 octets: the last 4 wait for the delayed ACK"),
-            standard: Some(Standard::printed(Value::Text("yes".into()))),
-            reproduced: Value::Text(if delayed.1 { "yes" } else { "no" }.into()),
+            standard: Some(Standard::printed(PaperValue::Text("yes".into()))),
+            reproduced: PaperValue::Text(if delayed.1 { "yes" } else { "no" }.into()),
             tolerance: Tolerance::Exact,
             class: Class::Rules,
         },
         Row {
             cell: measure("7300 octets from a buffer of 4096: segments"),
-            standard: Some(Standard::printed(Value::Count(6))),
-            reproduced: Value::Count(seven.0.len() as u64),
+            standard: Some(Standard::printed(PaperValue::Count(6))),
+            reproduced: PaperValue::Count(seven.0.len() as u64),
             tolerance: Tolerance::Exact,
             class: Class::Rules,
         },
@@ -154,7 +156,7 @@ pub(super) fn torn(effort: &Effort) -> Outcome {
 /// A request, its response and the segments of both.
 struct Transfer {
     response: Duration,
-    sent: Vec<(Side, Frame)>,
+    sent: Vec<(Side, MediumFrame)>,
 }
 
 /// Runs a client's request of `len` octets, written at once; the server answers with one octet.
@@ -210,8 +212,8 @@ fn pattern(what: &str, wanted: &str, ours: &Transfer) -> Row {
     let flights: Vec<_> = flights.map(u32::to_string).collect();
     Row {
         cell: measure(what),
-        standard: Some(Standard::derived(Value::Text(wanted.into()))),
-        reproduced: Value::Text(flights.join(", ")),
+        standard: Some(Standard::derived(PaperValue::Text(wanted.into()))),
+        reproduced: PaperValue::Text(flights.join(", ")),
         tolerance: Tolerance::Exact,
         class: Class::Rules,
     }
@@ -226,7 +228,8 @@ fn response(length: u32, seed: u64) -> (Vec<u32>, bool) {
         .hosts
         .watched(&setting.trial(0), SentFrames::default());
     let (taken, recorder) = watched.expect("NAGLE is a policy of the engine's");
-    let is_request = |(side, frame): &(Side, Frame)| *side == Side::Client && frame.segment.len > 0;
+    let is_request =
+        |(side, frame): &(Side, MediumFrame)| *side == Side::Client && frame.segment.len > 0;
     let last = recorder.sent.iter().rposition(is_request).unwrap_or(0);
     let of_server = recorder.sent[last..]
         .iter()
@@ -258,6 +261,6 @@ fn assumed(name: &'static str, value: &str, why: &'static str) -> Parameter {
     }
 }
 
-fn measure(what: &str) -> Vec<(&'static str, Value)> {
-    vec![("measure", Value::Text(what.into()))]
+fn measure(what: &str) -> Vec<(&'static str, PaperValue)> {
+    vec![("measure", PaperValue::Text(what.into()))]
 }

@@ -12,7 +12,7 @@ use super::shown::{elapsed_ms, row, text};
 use super::tables::entry_tolerance;
 use crate::experiment::{Class, Effort, Origin, Outcome, Row};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 use figure::{Figure, KIB};
 
 /// "One would hope the response time to be a smooth line, whose slope is the underlying network
@@ -37,21 +37,21 @@ pub(super) fn figure_7(effort: &Effort) -> Outcome {
             let estimate = figure.yardstick().estimate(sample.length);
             sample.elapsed + start_up < estimate
         };
-        Value::Count(figure.samples.iter().filter(is_below).count() as u64)
+        PaperValue::Count(figure.samples.iter().filter(is_below).count() as u64)
     };
     let start_up = figure.yardstick().estimate(0);
     let rows = vec![
         figure.score(Some(0.0), Tolerance::Within(0.05)),
         row(
             "points below length / raw rate",
-            Some(Standard::derived(Value::Count(0))),
+            Some(Standard::derived(PaperValue::Count(0))),
             below(start_up),
             Tolerance::Exact,
             Class::Fitted,
         ),
         row(
             "points below length / raw rate + 10 ms, the lower line of the figure",
-            Some(Standard::derived(Value::Count(0))),
+            Some(Standard::derived(PaperValue::Count(0))),
             below(Duration::ZERO),
             Tolerance::Exact,
             Class::KnownMismatch(
@@ -62,7 +62,7 @@ pub(super) fn figure_7(effort: &Effort) -> Outcome {
         row(
             "slope (ns/octet); the raw rate alone is 800",
             None,
-            Value::Number(figure.slope(), 0),
+            PaperValue::Number(figure.slope(), 0),
             Tolerance::Unbounded,
             Class::NotPublished,
         ),
@@ -112,7 +112,7 @@ pub(super) fn figure_8(effort: &Effort) -> Outcome {
         )
     };
     let count = |what, millis| {
-        let points = Value::Count(near(millis));
+        let points = PaperValue::Count(near(millis));
         row(
             what,
             None,
@@ -261,7 +261,7 @@ pub(super) fn figure_12(effort: &Effort) -> Outcome {
         row(
             "transfers, of 1000, that MSMV delays and this combination does not",
             Some(Standard::bound(0)),
-            Value::Count(improved as u64),
+            PaperValue::Count(improved as u64),
             Tolerance::Within(5.0),
             Class::Fitted,
         ),
@@ -297,8 +297,8 @@ fn after(octets: u32) -> u32 {
 fn length(what: &'static str, wanted: u32, ours: Option<u32>) -> Row {
     row(
         what,
-        Some(Standard::derived(Value::Count(wanted.into()))),
-        ours.map_or_else(|| text("none"), |length| Value::Count(length.into())),
+        Some(Standard::derived(PaperValue::Count(wanted.into()))),
+        ours.map_or_else(|| text("none"), |length| PaperValue::Count(length.into())),
         // The acknowledgment may already be on its way when a rest of a few octets is written.
         Tolerance::Within(f64::from(STEP)),
         Class::Fitted,

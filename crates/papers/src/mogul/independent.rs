@@ -7,7 +7,7 @@
 
 use tinygram_engine::Duration;
 use tinygram_naglemark::hosts::{Costs, PaperHosts};
-use tinygram_naglemark::{Keep, Plan, Score as Ours, TrialType};
+use tinygram_naglemark::{Keep, Plan, Score, TrialType};
 use tinygram_sim::costs::{HostCosts, SegmentCost};
 
 use super::stalled::outcome;
@@ -25,12 +25,12 @@ pub struct Set {
     /// What is asked of them: one pair of buffers, and the policies and trial types of all scores.
     pub plan: Plan,
     /// The independent simulation's scores.
-    pub scores: Vec<Score>,
+    pub scores: Vec<IndependentScore>,
 }
 
 /// A score of the independent simulation.
 #[derive(Clone, Debug)]
-pub struct Score {
+pub struct IndependentScore {
     /// The variant in the paper's spelling.
     pub variant: String,
     /// The trial type.
@@ -58,7 +58,7 @@ pub struct Move {
 /// tearing a buffer at a multiple of MCLBYTES" (section 5.2): with MCLBYTES of 1K, buffers of 4K and
 /// 32K are torn at one every time, and MSMV hardly ever holds.
 #[must_use]
-pub fn not_comparable(set: &Set, score: &Score) -> Option<&'static str> {
+pub fn not_comparable(set: &Set, score: &IndependentScore) -> Option<&'static str> {
     let msmv = ["MSMV", "E+M+M"].contains(&score.variant.as_str());
     (msmv && set.hosts.mclbytes <= 1024).then_some("MSMV's flag as in section 5.2")
 }
@@ -66,7 +66,7 @@ pub fn not_comparable(set: &Set, score: &Score) -> Option<&'static str> {
 impl Set {
     /// Returns this project's scores, in the order of the other simulation's.
     #[must_use]
-    pub fn ours(&self) -> Vec<Ours> {
+    pub fn ours(&self) -> Vec<Score> {
         self.with(self.plan.repetitions, None)
     }
 
@@ -98,7 +98,7 @@ impl Set {
         furthest
     }
 
-    fn with(&self, repetitions: u32, costs: Option<Costs>) -> Vec<Ours> {
+    fn with(&self, repetitions: u32, costs: Option<Costs>) -> Vec<Score> {
         let wanted = |label: &str| self.scores.iter().any(|score| score.variant == label);
         let mut plan = self.plan.clone().repetitions(repetitions);
         plan.policies.retain(|policy| wanted(policy.label()));
@@ -107,7 +107,7 @@ impl Set {
             ..self.hosts.clone()
         };
         let measured = outcome(&plan, hosts, Keep::Scores).cells;
-        let ours = |theirs: &Score| {
+        let ours = |theirs: &IndependentScore| {
             let same = measured.iter().find(|it| {
                 it.cell.policy.label() == theirs.variant && it.cell.trial_type == theirs.trial_type
             });

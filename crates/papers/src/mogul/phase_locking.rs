@@ -2,20 +2,22 @@
 //! does not wait for a random part of the clock's period, but for nearly all that is left of it.
 
 use tinygram_engine::Duration;
-use tinygram_naglemark::{Lengths, MediumKind, Sample, Series as LengthSeries};
+use tinygram_naglemark::{Lengths, MediumKind, Sample, Series};
 
 use super::shown::{by_delay, elapsed_ms};
 use super::stalled::Setting;
-use crate::experiment::{Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series};
+use crate::experiment::{
+    Class, Effort, Origin, Outcome, Parameter, Plot, PlotMark, PlotSeries, Row,
+};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// "Each of which the response would normally arrive within 5 msec".
 const USUAL_MS: f64 = 5.0;
 /// The round-trip time, beyond that of hosts and ring, that makes answers take that long.
 const RTT: Duration = Duration::from_micros(2_400);
 /// Only the last of these ten lengths is an odd number of full segments and a short one, on FDDI.
-const ONE_OF_TEN: LengthSeries = LengthSeries {
+const ONE_OF_TEN: Series = Series {
     from: 4_000,
     to: 13_000,
     step: 1_000,
@@ -23,7 +25,7 @@ const ONE_OF_TEN: LengthSeries = LengthSeries {
 };
 const DELAYED: u32 = 13_000;
 /// All of these are.
-const EVERY_ONE: LengthSeries = LengthSeries {
+const EVERY_ONE: Series = Series {
     from: 13_000,
     to: 17_000,
     step: 1_000,
@@ -127,7 +129,7 @@ fn parameters() -> Vec<Parameter> {
 
 const ONE_OF_TEN_LENGTHS: usize = 10;
 
-fn setting(series: LengthSeries, seed: u64) -> Setting {
+fn setting(series: Series, seed: u64) -> Setting {
     let buffers = (128 << 10, 128 << 10);
     let mut setting = Setting::new(MediumKind::Fddi, "NAGLE", buffers, seed);
     setting.hosts.rtt = RTT;
@@ -138,7 +140,7 @@ fn setting(series: LengthSeries, seed: u64) -> Setting {
     setting
 }
 
-fn samples(series: LengthSeries, seed: u64) -> Vec<Sample> {
+fn samples(series: Series, seed: u64) -> Vec<Sample> {
     setting(series, seed).run(0).samples
 }
 
@@ -150,9 +152,9 @@ fn stranger(seed: u64, which: u32) -> Sample {
 
 fn row(measure: &str, published: f64, ours: f64, within: f64) -> Row {
     Row {
-        cell: vec![("measure", Value::Text(measure.into()))],
-        standard: Some(Standard::printed(Value::Number(published, 0))),
-        reproduced: Value::Number(ours, 1),
+        cell: vec![("measure", PaperValue::Text(measure.into()))],
+        standard: Some(Standard::printed(PaperValue::Number(published, 0))),
+        reproduced: PaperValue::Number(ours, 1),
         tolerance: Tolerance::Within(within),
         class: Class::Rules,
     }
@@ -198,19 +200,19 @@ fn distribution(locked: Vec<f64>, strangers: Vec<f64>) -> Plot {
         x: "delay (ms)",
         y: "delays no longer (%)",
         series: vec![
-            Series {
+            PlotSeries {
                 name: "first answers of 1000 pairs of hosts".into(),
-                mark: Mark::Line,
+                mark: PlotMark::Line,
                 points: cumulative(strangers),
             },
-            Series {
+            PlotSeries {
                 name: "locked: one of ten delayed".into(),
-                mark: Mark::Dots,
+                mark: PlotMark::Dots,
                 points: cumulative(locked),
             },
-            Series {
+            PlotSeries {
                 name: "uniform between 0 and 200 ms".into(),
-                mark: Mark::Dashed,
+                mark: PlotMark::Dashed,
                 points: vec![(0.0, 0.0), (200.0, 100.0)],
             },
         ],

@@ -3,14 +3,14 @@
 use tinygram_naglemark::Keep;
 use tinygram_naglemark::hosts::{Model, PARAMETERS};
 
-use super::published::{Row as PublishedRow, SOCKET_BUFFERS, Table};
+use super::published::{PublishedRow, SOCKET_BUFFERS, Table};
 use super::statements;
 use super::tables::{
     Entry, KNOWN_MISMATCHES, entries, entry_tolerance, kept, mean_distance, measured, tolerance,
 };
 use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// The literal model's hosts have no random element, so it needs little averaging.
 const LITERAL_REPETITIONS: u32 = 1;
@@ -128,8 +128,8 @@ fn worst(table: &Table, published: &PublishedRow, ours: &[Entry]) -> Row {
     let of_paper = worst_published(published);
     Row {
         cell: vec![
-            ("variant", Value::Text(published.variant.into())),
-            ("measure", Value::Text("worst score (%)".into())),
+            ("variant", PaperValue::Text(published.variant.into())),
+            ("measure", PaperValue::Text("worst score (%)".into())),
         ],
         standard: Some(Standard::printed(percent(of_paper))),
         reproduced: percent(worst_of_ours(published.variant, ours)),
@@ -145,7 +145,7 @@ fn distance(table: &Table, ours: &[Entry]) -> Row {
             "mean distance from the paper's entries (points)",
         )],
         standard: Some(Standard::bound(2)),
-        reproduced: Value::Number(mean_distance(table, ours), 2),
+        reproduced: PaperValue::Number(mean_distance(table, ours), 2),
         tolerance: Tolerance::Within(tolerance(table.number).mean),
         class: Class::Fitted,
     }
@@ -166,8 +166,8 @@ fn order(table: &Table, ours: &[Entry]) -> Row {
         cell: vec![measure_of(
             "pairs of variants that differ clearly in the paper and are not in its order here",
         )],
-        standard: Some(Standard::derived(Value::Count(0))),
-        reproduced: Value::Count(reversed),
+        standard: Some(Standard::derived(PaperValue::Count(0))),
+        reproduced: PaperValue::Count(reversed),
         tolerance: Tolerance::Exact,
         class: Class::Fitted,
     }
@@ -176,7 +176,7 @@ fn order(table: &Table, ours: &[Entry]) -> Row {
 /// Returns the literal model's value beside the paper's entry, for comparison and not as a claim.
 fn to_the_letter(entry: &Entry) -> Row {
     let mut cell = cell(entry);
-    cell.push(("model", Value::Text("literal".into())));
+    cell.push(("model", PaperValue::Text("literal".into())));
     Row {
         cell,
         standard: None,
@@ -218,20 +218,20 @@ fn worst_of_ours(variant: &str, ours: &[Entry]) -> f64 {
     of_it.map(|entry| entry.score_percent).fold(0.0, f64::max)
 }
 
-fn cell(entry: &Entry) -> Vec<(&'static str, Value)> {
+fn cell(entry: &Entry) -> Vec<(&'static str, PaperValue)> {
     vec![
-        ("variant", Value::Text(entry.variant.clone())),
-        ("app_buffer", Value::Count(entry.app_buffer)),
-        ("socket_buffer", Value::Count(entry.socket_buffer)),
+        ("variant", PaperValue::Text(entry.variant.clone())),
+        ("app_buffer", PaperValue::Count(entry.app_buffer)),
+        ("socket_buffer", PaperValue::Count(entry.socket_buffer)),
     ]
 }
 
-fn measure_of(what: &str) -> (&'static str, Value) {
-    ("measure", Value::Text(what.into()))
+fn measure_of(what: &str) -> (&'static str, PaperValue) {
+    ("measure", PaperValue::Text(what.into()))
 }
 
-fn percent(score: f64) -> Value {
-    Value::Number(score, 1)
+fn percent(score: f64) -> PaperValue {
+    PaperValue::Number(score, 1)
 }
 
 /// Returns what the fitted model assumes beyond the text, each with what it was fitted to.

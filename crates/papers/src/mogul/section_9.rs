@@ -2,13 +2,13 @@
 //! that is delayed when the receiver infers the sender's buffer.
 
 use tinygram_naglemark::{Lengths, MediumKind, Sample};
-use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_sim::observer::SentFrames;
 
 use super::stalled::Setting;
 use crate::experiment::{Class, Effort, Origin, Outcome, Parameter, Row, Trace};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// "When app_buf_size = 4096 and msglength = 12289 = app_buf_size * 3 + 1, on FDDI".
 const LENGTH: u32 = 12_289;
@@ -24,8 +24,8 @@ pub(super) fn run(effort: &Effort) -> Outcome {
     let rows = vec![
         Row {
             cell: measure("buffers of 8192 octets on FDDI: throughput (octets/s)"),
-            standard: Some(Standard::printed(Value::Number(21_560.0, 0))),
-            reproduced: Value::Number(throughput(effort.seed), 0),
+            standard: Some(Standard::printed(PaperValue::Number(21_560.0, 0))),
+            reproduced: PaperValue::Number(throughput(effort.seed), 0),
             tolerance: Tolerance::Share(0.01),
             class: Class::KnownMismatch(
                 "the paper computes one segment of 4312 octets for each tick of 200 ms; by BSD's \
@@ -71,7 +71,7 @@ pub(super) fn run(effort: &Effort) -> Outcome {
 
 /// One exchange: the segments sent, and how long it took.
 struct Exchange {
-    sent: Vec<(Side, Frame)>,
+    sent: Vec<(Side, MediumFrame)>,
     sample: Sample,
 }
 
@@ -84,7 +84,8 @@ fn exchange(infer: bool, seed: u64) -> Exchange {
         .hosts
         .watched(&setting.trial(0), SentFrames::default());
     let (taken, recorder) = watched.expect("MSMV is a policy of the engine's");
-    let is_request = |(side, frame): &(Side, Frame)| *side == Side::Client && frame.segment.len > 0;
+    let is_request =
+        |(side, frame): &(Side, MediumFrame)| *side == Side::Client && frame.segment.len > 0;
     let last = recorder.sent.iter().rposition(is_request).unwrap_or(0);
     Exchange {
         sent: recorder.sent[last..].to_vec(),
@@ -111,8 +112,10 @@ fn sizes(what: &str, exchange: &Exchange) -> Row {
     let sizes: Vec<String> = sizes.map(|len| len.to_string()).collect();
     Row {
         cell: measure(what),
-        standard: Some(Standard::printed(Value::Text("4096, 4312, 3880, 1".into()))),
-        reproduced: Value::Text(sizes.join(", ")),
+        standard: Some(Standard::printed(PaperValue::Text(
+            "4096, 4312, 3880, 1".into(),
+        ))),
+        reproduced: PaperValue::Text(sizes.join(", ")),
         tolerance: Tolerance::Exact,
         class: Class::Fitted,
     }
@@ -123,8 +126,8 @@ fn delayed(what: &str, exchange: &Exchange, published: &str) -> Row {
     let is_delayed = exchange.sample.elapsed.as_nanos() > 20_000_000;
     Row {
         cell: measure(what),
-        standard: Some(Standard::printed(Value::Text(published.into()))),
-        reproduced: Value::Text(if is_delayed { "yes" } else { "no" }.into()),
+        standard: Some(Standard::printed(PaperValue::Text(published.into()))),
+        reproduced: PaperValue::Text(if is_delayed { "yes" } else { "no" }.into()),
         tolerance: Tolerance::Exact,
         class: Class::Fitted,
     }
@@ -138,6 +141,6 @@ fn trace(title: &str, exchange: Exchange) -> Trace {
     }
 }
 
-fn measure(what: &str) -> Vec<(&'static str, Value)> {
-    vec![("measure", Value::Text(what.into()))]
+fn measure(what: &str) -> Vec<(&'static str, PaperValue)> {
+    vec![("measure", PaperValue::Text(what.into()))]
 }

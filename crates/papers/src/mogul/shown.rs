@@ -2,20 +2,20 @@
 
 use tinygram_naglemark::Sample;
 
-use crate::experiment::{Class, Mark, Row, Series};
+use crate::experiment::{Class, PlotMark, PlotSeries, Row};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// Returns the row of a measure.
 pub(super) fn row(
     measure: impl Into<String>,
     standard: Option<Standard>,
-    reproduced: Value,
+    reproduced: PaperValue,
     tolerance: Tolerance,
     class: Class,
 ) -> Row {
     Row {
-        cell: vec![("measure", Value::Text(measure.into()))],
+        cell: vec![("measure", PaperValue::Text(measure.into()))],
         standard,
         reproduced,
         tolerance,
@@ -24,8 +24,8 @@ pub(super) fn row(
 }
 
 /// Returns a value in words.
-pub(super) fn text(words: &str) -> Value {
-    Value::Text(words.into())
+pub(super) fn text(words: &str) -> PaperValue {
+    PaperValue::Text(words.into())
 }
 
 /// Returns how long a transfer took, in milliseconds.
@@ -34,14 +34,14 @@ pub(super) fn elapsed_ms(sample: &Sample) -> f64 {
 }
 
 /// Returns what was not delayed as dots and what was as crosses; `points` is told whether it is asked for those.
-pub(super) fn by_delay(points: impl Fn(bool) -> Vec<(f64, f64)>) -> [Series; 2] {
-    let series = |name: &str, mark, delayed| Series {
+pub(super) fn by_delay(points: impl Fn(bool) -> Vec<(f64, f64)>) -> [PlotSeries; 2] {
+    let series = |name: &str, mark, delayed| PlotSeries {
         name: name.into(),
         mark,
         points: points(delayed),
     };
     [
-        series("not delayed", Mark::Dots, false),
-        series("delayed", Mark::Crosses, true),
+        series("not delayed", PlotMark::Dots, false),
+        series("delayed", PlotMark::Crosses, true),
     ]
 }

@@ -10,7 +10,7 @@ use super::stalled::{Setting, UNDISTURBED, stalled};
 use super::tables::VARIANTS;
 use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// The costs of a variant in a trial of 1000 transfers.
 struct Cost {
@@ -135,14 +135,14 @@ fn slope(cost: &Cost) -> Row {
 fn row(cost: &Cost, measure: &str, value: f64, digits: u8) -> Row {
     Row {
         cell: vec![
-            ("measure", Value::Text(measure.into())),
-            ("variant", Value::Text(cost.variant.into())),
-            ("medium", Value::Text(network(&cost.medium).into())),
-            ("app_buffer", Value::Count(cost.app_buffer)),
-            ("socket_buffer", Value::Count(cost.socket_buffer)),
+            ("measure", PaperValue::Text(measure.into())),
+            ("variant", PaperValue::Text(cost.variant.into())),
+            ("medium", PaperValue::Text(network(&cost.medium).into())),
+            ("app_buffer", PaperValue::Count(cost.app_buffer)),
+            ("socket_buffer", PaperValue::Count(cost.socket_buffer)),
         ],
         standard: None,
-        reproduced: Value::Number(value, digits),
+        reproduced: PaperValue::Number(value, digits),
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,
     }
@@ -163,13 +163,15 @@ fn difference(medium: &MediumKind, costs: &[Cost]) -> Row {
     Row {
         cell: vec![(
             "measure",
-            Value::Text(format!(
+            PaperValue::Text(format!(
                 "{}: largest difference of slopes between variants (%)",
                 network(medium)
             )),
         )],
-        standard: Some(Standard::printed(Value::Text("no clear difference".into()))),
-        reproduced: Value::Number(widest.fold(0.0, f64::max), 1),
+        standard: Some(Standard::printed(PaperValue::Text(
+            "no clear difference".into(),
+        ))),
+        reproduced: PaperValue::Number(widest.fold(0.0, f64::max), 1),
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,
     }

@@ -9,7 +9,7 @@ use super::shown::{row, text};
 use super::tables::{CLEARLY_DELAYED, MORE_EVERYWHERE, hosts, tolerance};
 use crate::experiment::{Class, Row};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// Returns all statements about a table, computed from its cells, which have all their transfers.
 pub(super) fn rows(table: &Table, cells: &[Measured]) -> Vec<Row> {
@@ -79,8 +79,8 @@ fn reversed(table: &Table, what: &str, ours: &[(&str, f64)]) -> Row {
             "{what}: pairs of variants that differ clearly in the paper and are in reverse \
                  order here"
         ),
-        Some(Standard::derived(Value::Count(0))),
-        Value::Count(reversed),
+        Some(Standard::derived(PaperValue::Count(0))),
+        PaperValue::Count(reversed),
         Tolerance::Exact,
         Class::Predicted,
     )
@@ -135,15 +135,15 @@ fn deviations(number: u8, cells: &[Measured]) -> Vec<Row> {
     let said = |what: &str, said: u64, ours: u64, tolerance, class| {
         row(
             format!("entries with a standard deviation {what}"),
-            Some(Standard::printed(Value::Count(said))),
-            Value::Count(ours),
+            Some(Standard::printed(PaperValue::Count(said))),
+            PaperValue::Count(ours),
             tolerance,
             class,
         )
     };
     // The range that a word means.
     let word = |what: &str, ours: u64, (low, high): (f64, f64), class| Row {
-        standard: Some(Standard::derived(Value::Count(low as u64))),
+        standard: Some(Standard::derived(PaperValue::Count(low as u64))),
         ..said(what, 0, ours, Tolerance::Between(low, high), class)
     };
     let above = |points: f64| between(points, f64::INFINITY);
@@ -217,8 +217,8 @@ fn widest_variation(cells: &[Measured]) -> [Row; 2] {
         let ours = cells.iter().find(is_it).expect("a cell of the table");
         row(
             format!("MSMV, 4K and 64K, trial type {letter} (%)"),
-            Some(Standard::printed(Value::Number(percent, 1))),
-            Value::Number(ours.score.score_percent, 1),
+            Some(Standard::printed(PaperValue::Number(percent, 1))),
+            PaperValue::Number(ours.score.score_percent, 1),
             Tolerance::Within(2.0),
             match letter {
                 // The table's entry itself.
@@ -272,8 +272,11 @@ fn by_chance(table: &Table, cells: &[Measured]) -> Option<Row> {
     let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64;
     Some(row(
         format!("mean of the {} entries between 0 and 2 % (%)", pairs.len()),
-        Some(Standard::derived(Value::Number(mean(|pair| pair.0), 2))),
-        Value::Number(mean(|pair| pair.1), 2),
+        Some(Standard::derived(PaperValue::Number(
+            mean(|pair| pair.0),
+            2,
+        ))),
+        PaperValue::Number(mean(|pair| pair.1), 2),
         Tolerance::Within(0.1),
         Class::KnownMismatch(CROSS_TRAFFIC),
     ))

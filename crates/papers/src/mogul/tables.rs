@@ -5,7 +5,7 @@ use tinygram_naglemark::{Keep, Measured, MediumKind, Plan, TrialType};
 
 use super::published::{APP_BUFFERS, SOCKET_BUFFERS, Table};
 use super::stalled::{outcome, policy};
-use crate::value::{Tolerance as Allowed, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// The variants of Table 3.
 pub const VARIANTS: [&str; 11] = [
@@ -104,7 +104,7 @@ pub fn entries(cells: &[Measured]) -> Vec<Entry> {
 /// How close the reproduced scores must come to a table's (all at 10 repetitions, in percentage
 /// points).
 #[derive(Clone, Copy, Debug)]
-pub struct Tolerance {
+pub struct TableTolerance {
     /// The mean absolute difference over the table's entries.
     pub mean: f64,
     /// Two variants whose worst published scores differ by more than this must be in the paper's
@@ -114,21 +114,21 @@ pub struct Tolerance {
 
 /// Returns the tolerance for a table's mean and order.
 #[must_use]
-pub fn tolerance(table: u8) -> Tolerance {
+pub fn tolerance(table: u8) -> TableTolerance {
     match table {
-        4 => Tolerance {
+        4 => TableTolerance {
             mean: 0.8,
             order_beyond: 3.0,
         },
-        5 => Tolerance {
+        5 => TableTolerance {
             mean: 0.3,
             order_beyond: 3.0,
         },
-        6 => Tolerance {
+        6 => TableTolerance {
             mean: 1.5,
             order_beyond: 3.0,
         },
-        _ => Tolerance {
+        _ => TableTolerance {
             mean: 2.5,
             order_beyond: 10.0,
         },
@@ -140,14 +140,14 @@ pub fn tolerance(table: u8) -> Tolerance {
 /// In addition to the table's tolerance: if the paper has none delayed, hardly any may be delayed
 /// here; and if it clearly has some, some must be.
 #[must_use]
-pub fn entry_tolerance(table: u8, variant: &str, published_percent: f64) -> Allowed {
+pub fn entry_tolerance(table: u8, variant: &str, published_percent: f64) -> Tolerance {
     let points = points_allowed(table, variant, published_percent);
     if published_percent == 0.0 {
-        Allowed::Within(points.min(NONE_DELAYED))
+        Tolerance::Within(points.min(NONE_DELAYED))
     } else if published_percent >= CLEARLY_DELAYED && published_percent <= points {
-        Allowed::Between(LEAST_SHOWN, published_percent + points)
+        Tolerance::Between(LEAST_SHOWN, published_percent + points)
     } else {
-        Allowed::Within(points)
+        Tolerance::Within(points)
     }
 }
 
@@ -254,7 +254,7 @@ pub fn misses<'a>(table: &Table, entries: &'a [Entry]) -> Vec<Miss<'a>> {
         let (app, socket) = (entry.app_buffer, entry.socket_buffer);
         let published = table.published(&entry.variant, app, socket)?;
         let allowed = entry_tolerance(table.number, &entry.variant, published.1);
-        let value = |percent| Value::Number(percent, 1);
+        let value = |percent| PaperValue::Number(percent, 1);
         let known = KNOWN_MISMATCHES.iter().find(|known| {
             (known.table, known.variant) == (table.number, entry.variant.as_str())
                 && (known.app_buffer, known.socket_buffer) == (app, socket)

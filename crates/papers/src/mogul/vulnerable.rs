@@ -6,7 +6,7 @@ use super::prevalence::Vulnerability;
 use super::stalled::Setting;
 use crate::experiment::{Class, Effort, Layout, Outcome, Row};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 pub(super) fn run(effort: &Effort) -> Outcome {
     let mut rows: Vec<Row> = TABLE_1.into_iter().map(of_the_log).collect();
@@ -58,8 +58,8 @@ const TABLE_1: [(u16, u64, f64); 6] = [
 fn of_the_log((mss, mclbytes, percent): (u16, u64, f64)) -> Row {
     Row {
         cell: cell(mss, mclbytes),
-        standard: Some(Standard::printed(Value::Number(percent, 2))),
-        reproduced: Value::Text("no log".into()),
+        standard: Some(Standard::printed(PaperValue::Number(percent, 2))),
+        reproduced: PaperValue::Text("no log".into()),
         tolerance: Tolerance::Within(0.005),
         class: Class::KnownMismatch(
             "the log was published at an address that no longer answers, so its responses cannot \
@@ -70,13 +70,13 @@ fn of_the_log((mss, mclbytes, percent): (u16, u64, f64)) -> Row {
 
 fn of_naglemark((mss, mclbytes, _): (u16, u64, f64)) -> Row {
     let mut cell = cell(mss, mclbytes);
-    cell.push(("lengths", Value::Text("naglemark's".into())));
+    cell.push(("lengths", PaperValue::Text("naglemark's".into())));
     let delayed =
         naglemarks_lengths().filter(|length| vulnerability(mss, mclbytes).is_delayed(*length));
     Row {
         cell,
         standard: None,
-        reproduced: Value::Number(100.0 * delayed.count() as f64 / 1000.0, 1),
+        reproduced: PaperValue::Number(100.0 * delayed.count() as f64 / 1000.0, 1),
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,
     }
@@ -116,9 +116,11 @@ fn consequences() -> impl Iterator<Item = Row> {
                 != vulnerability(mss, 0).is_delayed(*length)
         };
         Row {
-            cell: vec![("claim", Value::Text(claim.into()))],
-            standard: Some(Standard::derived(Value::Text(wanted.into()))),
-            reproduced: Value::Text((!(1..=100_000).any(|length| changes(&length))).to_string()),
+            cell: vec![("claim", PaperValue::Text(claim.into()))],
+            standard: Some(Standard::derived(PaperValue::Text(wanted.into()))),
+            reproduced: PaperValue::Text(
+                (!(1..=100_000).any(|length| changes(&length))).to_string(),
+            ),
             tolerance: Tolerance::Exact,
             class: Class::Rules,
         }
@@ -139,13 +141,13 @@ fn against_the_simulator(medium: MediumKind, effort: &Effort) -> Row {
     Row {
         cell: vec![(
             "claim",
-            Value::Text(format!(
+            PaperValue::Text(format!(
                 "MSS {mss}: lengths, of naglemark's 1000, for which the simulated kernel differs \
                  from the rule"
             )),
         )],
         standard: None,
-        reproduced: Value::Count(other.count() as u64),
+        reproduced: PaperValue::Count(other.count() as u64),
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,
     }
@@ -162,10 +164,13 @@ fn vulnerability(mss: u16, mclbytes: u64) -> Vulnerability {
     }
 }
 
-fn cell(mss: u16, mclbytes: u64) -> Vec<(&'static str, Value)> {
+fn cell(mss: u16, mclbytes: u64) -> Vec<(&'static str, PaperValue)> {
     let mclbytes = match mclbytes {
-        0 => Value::Text("ignored".into()),
-        octets => Value::Text(format!("{}K", octets / 1024)),
+        0 => PaperValue::Text("ignored".into()),
+        octets => PaperValue::Text(format!("{}K", octets / 1024)),
     };
-    vec![("mss", Value::Count(mss.into())), ("mclbytes", mclbytes)]
+    vec![
+        ("mss", PaperValue::Count(mss.into())),
+        ("mclbytes", mclbytes),
+    ]
 }

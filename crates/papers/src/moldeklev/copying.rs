@@ -11,7 +11,7 @@ use super::tables::FAST;
 use super::transfer::{Deadlock, Transfer, on_atm};
 use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// A write size, and buffers that deadlock in Table 1; all in octets.
 #[derive(Clone, Copy, Debug)]
@@ -97,17 +97,17 @@ impl Case {
     fn rows(self, effort: &Effort) -> Vec<Row> {
         let deadlock = self.deadlock(effort);
         let word = |deadlocks: bool| match deadlocks {
-            true => Value::Text("deadlocks".into()),
-            false => Value::Text("runs".into()),
+            true => PaperValue::Text("deadlocks".into()),
+            false => PaperValue::Text("runs".into()),
         };
         let cell = vec![
-            ("write", Value::Count(self.write)),
-            ("s", Value::Count(self.s)),
-            ("r", Value::Count(self.r)),
+            ("write", PaperValue::Count(self.write)),
+            ("s", PaperValue::Count(self.s)),
+            ("r", PaperValue::Count(self.r)),
         ];
         let avoided = (self.s, self.r) == AVOIDED && self.write > SMALL_WRITE;
         let mut measured = cell.clone();
-        measured.push(("measure", Value::Text("throughput (Mbit/s)".into())));
+        measured.push(("measure", PaperValue::Text("throughput (Mbit/s)".into())));
         let mbit = deadlock.map_or_else(
             || {
                 self.transfer()
@@ -126,7 +126,7 @@ impl Case {
             Row {
                 cell: measured,
                 standard: None,
-                reproduced: Value::Number(mbit, 2),
+                reproduced: PaperValue::Number(mbit, 2),
                 tolerance: Tolerance::Unbounded,
                 class: Class::NotPublished,
             },

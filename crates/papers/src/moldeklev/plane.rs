@@ -9,10 +9,10 @@ use super::hosts::{ATM_MSS, ETHERNET_MSS, RULES, parameters};
 use super::predict::{Area, Threshold, predict};
 use super::transfer::Transfer;
 use crate::experiment::{
-    Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series,
+    Class, Effort, Layout, Origin, Outcome, Parameter, Plot, PlotMark, PlotSeries, Row,
 };
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// A grid over the plane, in octets: the multiples of `step` (at least 1) up to the largest sizes.
 #[derive(Clone, Copy, Debug)]
@@ -147,9 +147,9 @@ impl Grid {
 
     fn plot(self, title: &str, mss: u16, pairs: &[Pair]) -> Plot {
         let (mss, far) = (f64::from(mss), self.receive_to as f64);
-        let squares = |name: &str, wanted: &dyn Fn(&Pair) -> bool| Series {
+        let squares = |name: &str, wanted: &dyn Fn(&Pair) -> bool| PlotSeries {
             name: name.into(),
-            mark: Mark::Squares,
+            mark: PlotMark::Squares,
             points: pairs
                 .iter()
                 .filter(|pair| wanted(pair))
@@ -157,16 +157,16 @@ impl Grid {
                 .collect(),
         };
         // S = 35 % R + offset, up to the given number of segments, and constant from there on.
-        let bound = |name: &str, offset: f64, most: f64| Series {
+        let bound = |name: &str, offset: f64, most: f64| PlotSeries {
             name: name.into(),
-            mark: Mark::Line,
+            mark: PlotMark::Line,
             points: [0.0, (most - offset) / 0.35, far]
                 .map(|r: f64| (kib(r.min(far)), kib((0.35 * r + offset).min(most))))
                 .into(),
         };
-        let dashed = |name: &str, points: [(f64, f64); 2]| Series {
+        let dashed = |name: &str, points: [(f64, f64); 2]| PlotSeries {
             name: name.into(),
-            mark: Mark::Dashed,
+            mark: PlotMark::Dashed,
             points: points.map(|(r, s)| (kib(r), kib(s))).into(),
         };
         let first = FIRST_PIECE as f64;
@@ -199,9 +199,9 @@ fn rows(pairs: &[Pair]) -> Vec<Row> {
     let inside = |area: Area| count(&|pair| pair.area == area);
     let deadlock = |area: Area| count(&|pair| pair.area == area && pair.deadlocks);
     let row = |measure: String, published: Option<usize>, ours: usize| Row {
-        cell: vec![("measure", Value::Text(measure))],
-        standard: published.map(|count| Standard::derived(Value::Count(count as u64))),
-        reproduced: Value::Count(ours as u64),
+        cell: vec![("measure", PaperValue::Text(measure))],
+        standard: published.map(|count| Standard::derived(PaperValue::Count(count as u64))),
+        reproduced: PaperValue::Count(ours as u64),
         tolerance: Tolerance::Exact,
         class: match published {
             Some(_) => Class::Rules,

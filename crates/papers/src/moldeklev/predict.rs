@@ -37,7 +37,7 @@ pub enum Area {
 
 /// The paper's three classes (section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum DeadlockClass {
     /// "Predictable from the window update rules" (3.1.1).
     WindowUpdate,
     /// "Caused by the data copying rules and Nagle's algorithm" (3.1.2): it begins at once.
@@ -51,7 +51,7 @@ pub enum Class {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deadlock {
     /// Its class.
-    pub class: Class,
+    pub class: DeadlockClass,
     /// Octets sent and not acknowledged during the deadlock: the paper's b_sent.
     pub sent: u64,
     /// Octets in the send buffer then: the paper's S_byte.
@@ -152,13 +152,13 @@ pub fn predict(rules: &Config, call: u64) -> Prediction {
     let play = Play::new(rules, call.max(1));
     let at_once = play.clone().rounds();
     let class = match area {
-        Area::Certain => Class::WindowUpdate,
-        _ => Class::Copying,
+        Area::Certain => DeadlockClass::WindowUpdate,
+        _ => DeadlockClass::Copying,
     };
     let stands = at_once.map(|still| (class, still));
     let stands = stands.or_else(|| {
         play.struck_by_the_timer()
-            .map(|still| (Class::Timer, still))
+            .map(|still| (DeadlockClass::Timer, still))
     });
     let deadlock = stands.map(|(class, still)| Deadlock {
         class,

@@ -10,7 +10,7 @@ use super::published::{SIZES, TABLE_1, TABLE_2A, TABLE_2B, TABLE_3A, TABLE_3B, T
 use super::transfer::{Deadlock, Transfer};
 use crate::experiment::{Class, Effort, Layout, Origin, Outcome, Parameter, Row};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// One of the tables.
 pub(super) struct Measured {
@@ -216,7 +216,7 @@ impl Measured {
             (Tolerance::Within(0.005), Class::Rules)
         };
         Row {
-            cell: vec![("s", Value::Count(s)), ("r", Value::Count(r))],
+            cell: vec![("s", PaperValue::Count(s)), ("r", PaperValue::Count(r))],
             standard: Some(Standard::printed(mbit(published))),
             reproduced: mbit(
                 self.transfer(s, r)
@@ -275,14 +275,14 @@ impl Measured {
         let through = |measure, standard, tolerance, class| Row {
             cell: cell(measure),
             standard,
-            reproduced: Value::Number(throughput, 3),
+            reproduced: PaperValue::Number(throughput, 3),
             tolerance,
             class,
         };
         let mut rows = vec![Row {
             cell: cell("runs that deadlock sooner or later"),
-            standard: Some(Standard::derived(Value::Count(u64::from(runs)))),
-            reproduced: Value::Count(seen.len() as u64),
+            standard: Some(Standard::derived(PaperValue::Count(u64::from(runs)))),
+            reproduced: PaperValue::Count(seen.len() as u64),
             tolerance: Tolerance::Exact,
             class: Class::Rules,
         }];
@@ -298,7 +298,7 @@ impl Measured {
                 through(
                     "throughput after the deadlock, against two segments of 8192 octets for each \
                      tick (Mbit/s)",
-                    Some(Standard::derived(Value::Number(0.655, 3))),
+                    Some(Standard::derived(PaperValue::Number(0.655, 3))),
                     Tolerance::Within(0.005),
                     Class::Rules,
                 ),
@@ -316,11 +316,11 @@ impl Measured {
 }
 
 impl Known {
-    fn cell(&self, measure: &str) -> Vec<(&'static str, Value)> {
+    fn cell(&self, measure: &str) -> Vec<(&'static str, PaperValue)> {
         vec![
-            ("s", Value::Count(self.s)),
-            ("r", Value::Count(self.r)),
-            ("measure", Value::Text(measure.into())),
+            ("s", PaperValue::Count(self.s)),
+            ("r", PaperValue::Count(self.r)),
+            ("measure", PaperValue::Text(measure.into())),
         ]
     }
 
@@ -351,10 +351,10 @@ fn rms(rows: &[Row], class: Class) -> Vec<Row> {
         Row {
             cell: vec![(
                 "measure",
-                Value::Text(format!("rms of the {} fast cells{which} (%)", off.len())),
+                PaperValue::Text(format!("rms of the {} fast cells{which} (%)", off.len())),
             )],
             standard: Some(Standard::bound(1)),
-            reproduced: Value::Number(100.0 * mean_square.sqrt(), 1),
+            reproduced: PaperValue::Number(100.0 * mean_square.sqrt(), 1),
             tolerance: Tolerance::Within(RMS_PERCENT),
             class,
         }
@@ -378,6 +378,6 @@ fn rms(rows: &[Row], class: Class) -> Vec<Row> {
     ]
 }
 
-fn mbit(value: f64) -> Value {
-    Value::Number(value, 2)
+fn mbit(value: f64) -> PaperValue {
+    PaperValue::Number(value, 2)
 }

@@ -2,13 +2,13 @@
 
 use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::{Duration, Instant};
-use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::medium::{MediumFrame, Side};
 
 use super::hosts::{RULES, parameters};
 use super::walk::frames;
-use crate::experiment::{Class, Effort, Mark, Outcome, Plot, Row, Series};
+use crate::experiment::{Class, Effort, Outcome, Plot, PlotMark, PlotSeries, Row};
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// S=8k R=16k, in octets.
 const FIGURE_5: (u64, u64) = (8 << 10, 16 << 10);
@@ -56,29 +56,29 @@ pub(super) fn run(_: &Effort) -> Outcome {
 }
 
 /// Returns the statements of section 3.1.2.
-fn of_figure_5(sent: &[(Side, Frame)]) -> Vec<Row> {
+fn of_figure_5(sent: &[(Side, MediumFrame)]) -> Vec<Row> {
     let most = flights(sent).map(|(_, octets)| octets).fold(0.0, f64::max);
     // The timer lets one segment through at a time.
     let each = data(sent).last().map_or(0, |frame| frame.segment.len);
     vec![
         row(
             "S=8k R=16k: most unacknowledged octets",
-            Standard::printed(Value::Count(4096)),
-            Value::Count(most as u64),
+            Standard::printed(PaperValue::Count(4096)),
+            PaperValue::Count(most as u64),
             Tolerance::Exact,
             Class::Rules,
         ),
         row(
             "S=8k R=16k: share of the window by which it can slide (%)",
-            Standard::printed(Value::Number(25.0, 0)),
+            Standard::printed(PaperValue::Number(25.0, 0)),
             percent(4096, FIGURE_5.1),
             Tolerance::Exact,
             Class::Rules,
         ),
         row(
             "S=8k R=16k: throughput (kbyte/s)",
-            Standard::printed(Value::Number(20.0, 0)),
-            Value::Number(kbyte_per_s(each.into()), 1),
+            Standard::printed(PaperValue::Number(20.0, 0)),
+            PaperValue::Number(kbyte_per_s(each.into()), 1),
             Tolerance::Within(0.5),
             Class::Rules,
         ),
@@ -96,15 +96,15 @@ fn of_figure_6(deadlocks: &[Deadlock]) -> Vec<Row> {
     vec![
         row(
             "S=16k R=32k: phases of the tick at which the transfer deadlocks within 600 ms (%)",
-            Standard::printed(Value::Number(100.0, 0)),
-            Value::Number(100.0 * within as f64 / deadlocks.len() as f64, 0),
+            Standard::printed(PaperValue::Number(100.0, 0)),
+            PaperValue::Number(100.0 * within as f64 / deadlocks.len() as f64, 0),
             Tolerance::Exact,
             Class::Predicted,
         ),
         row(
             "S=16k R=32k: our times until the deadlock include the figure's 350 ms",
-            Standard::derived(Value::Text("yes".into())),
-            Value::Text(
+            Standard::derived(PaperValue::Text("yes".into())),
+            PaperValue::Text(
                 if (soonest..=latest).contains(&350.0) {
                     "yes"
                 } else {
@@ -124,12 +124,12 @@ fn of_figure_6(deadlocks: &[Deadlock]) -> Vec<Row> {
 }
 
 /// Returns the statements after "Taking a closer look on Figure A.1 (b)".
-fn of_the_appendix(sent: &[(Side, Frame)], deadlocks: &[Deadlock]) -> Vec<Row> {
-    let before_the_tick: Vec<&Frame> = data(sent)
+fn of_the_appendix(sent: &[(Side, MediumFrame)], deadlocks: &[Deadlock]) -> Vec<Row> {
+    let before_the_tick: Vec<&MediumFrame> = data(sent)
         .filter(|frame| frame.at < Instant::ZERO + Duration::from_millis(145))
         .collect();
-    let ms = |later: &Frame, sooner: &Frame| later.at.since(sooner.at).as_millis_f64();
-    let short: Vec<&&Frame> = before_the_tick
+    let ms = |later: &MediumFrame, sooner: &MediumFrame| later.at.since(sooner.at).as_millis_f64();
+    let short: Vec<&&MediumFrame> = before_the_tick
         .iter()
         .filter(|it| it.segment.len == SHORT)
         .collect();
@@ -147,50 +147,50 @@ fn of_the_appendix(sent: &[(Side, Frame)], deadlocks: &[Deadlock]) -> Vec<Row> {
     vec![
         row(
             "S=16k R=32k: the first window update, as a share of the receive buffer (%)",
-            Standard::printed(Value::Number(40.6, 1)),
+            Standard::printed(PaperValue::Number(40.6, 1)),
             percent(acked, FIGURE_6.1),
             Tolerance::Within(0.05),
             Class::Rules,
         ),
         row(
             "S=16k R=32k: share of the window by which it can slide after the deadlock (%)",
-            Standard::printed(Value::Number(25.0, 0)),
+            Standard::printed(PaperValue::Number(25.0, 0)),
             percent(LEFT.into(), FIGURE_6.1),
             Tolerance::Exact,
             Class::Rules,
         ),
         row(
             "S=16k R=32k: throughput after the deadlock (kbyte/s)",
-            Standard::printed(Value::Number(40.0, 0)),
-            Value::Number(kbyte_per_s(deadlocks[0].left.into()), 1),
+            Standard::printed(PaperValue::Number(40.0, 0)),
+            PaperValue::Number(kbyte_per_s(deadlocks[0].left.into()), 1),
             Tolerance::Within(0.5),
             Class::Rules,
         ),
         row(
             "S=16k R=32k: from a segment of 3084 octets to the next such segment (ms)",
-            Standard::printed(Value::Number(6.0, 0)),
-            Value::Number(round, 2),
+            Standard::printed(PaperValue::Number(6.0, 0)),
+            PaperValue::Number(round, 2),
             Tolerance::Within(0.5),
             Class::Predicted,
         ),
         row(
             "S=16k R=32k: from a segment of 3084 octets to the next one of 9204 (ms)",
-            Standard::printed(Value::Number(1.7, 1)),
-            Value::Number(mean(&behind), 2),
+            Standard::printed(PaperValue::Number(1.7, 1)),
+            PaperValue::Number(mean(&behind), 2),
             Tolerance::Within(0.05),
             Class::KnownMismatch(ONE_SEGMENT),
         ),
         row(
             "S=16k R=32k: shift of the rounds against the tick in 200 ms (ms)",
-            Standard::printed(Value::Number(2.0, 0)),
-            Value::Number(shift, 2),
+            Standard::printed(PaperValue::Number(2.0, 0)),
+            PaperValue::Number(shift, 2),
             Tolerance::Within(0.5),
             Class::KnownMismatch(ROUNDS),
         ),
         row(
             "S=16k R=32k: most acknowledgments of the timer until the deadlock (\"3-5\")",
-            Standard::printed(Value::Count(5)),
-            Value::Count(most_acks),
+            Standard::printed(PaperValue::Count(5)),
+            PaperValue::Count(most_acks),
             Tolerance::Between(3.0, 5.0),
             Class::Predicted,
         ),
@@ -213,7 +213,7 @@ struct Deadlock {
 }
 
 impl Deadlock {
-    fn of(sent: &[(Side, Frame)], phase: Duration) -> Self {
+    fn of(sent: &[(Side, MediumFrame)], phase: Duration) -> Self {
         let last_full = data(sent).filter(|frame| frame.segment.len == FULL).last();
         let after = last_full.map_or(Duration::ZERO, |frame| frame.at.since(Instant::ZERO));
         let since_the_first = after.as_nanos().saturating_sub(phase.as_nanos());
@@ -225,7 +225,7 @@ impl Deadlock {
     }
 }
 
-fn data(sent: &[(Side, Frame)]) -> impl Iterator<Item = &Frame> {
+fn data(sent: &[(Side, MediumFrame)]) -> impl Iterator<Item = &MediumFrame> {
     let of_client = sent.iter().filter(|(side, _)| *side == Side::Client);
     of_client
         .map(|(_, frame)| frame)
@@ -233,7 +233,7 @@ fn data(sent: &[(Side, Frame)]) -> impl Iterator<Item = &Frame> {
 }
 
 /// Returns the unacknowledged octets after each segment and each ACK, with the time in ms.
-fn flights(sent: &[(Side, Frame)]) -> impl Iterator<Item = (f64, f64)> {
+fn flights(sent: &[(Side, MediumFrame)]) -> impl Iterator<Item = (f64, f64)> {
     let (mut end, mut una) = (0, 0);
     sent.iter().map(move |(side, frame)| {
         match side {
@@ -247,14 +247,14 @@ fn flights(sent: &[(Side, Frame)]) -> impl Iterator<Item = (f64, f64)> {
     })
 }
 
-fn outstanding(title: &str, sent: &[(Side, Frame)]) -> Plot {
+fn outstanding(title: &str, sent: &[(Side, MediumFrame)]) -> Plot {
     Plot {
         title: title.into(),
         x: "time (ms)",
         y: "unacknowledged (octets)",
-        series: vec![Series {
+        series: vec![PlotSeries {
             name: "sent and not acknowledged".into(),
-            mark: Mark::Steps,
+            mark: PlotMark::Steps,
             points: flights(sent).collect(),
         }],
     }
@@ -265,8 +265,8 @@ fn kbyte_per_s(octets: u64) -> f64 {
     octets as f64 / 1024.0 / (AckTimer::BSD_TICK.as_nanos() as f64 / 1e9)
 }
 
-fn percent(octets: u64, of: u64) -> Value {
-    Value::Number(100.0 * octets as f64 / of as f64, 1)
+fn percent(octets: u64, of: u64) -> PaperValue {
+    PaperValue::Number(100.0 * octets as f64 / of as f64, 1)
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -275,9 +275,9 @@ fn mean(values: &[f64]) -> f64 {
 
 fn unpublished(what: &str, ms: f64) -> Row {
     Row {
-        cell: vec![("measure", Value::Text(what.into()))],
+        cell: vec![("measure", PaperValue::Text(what.into()))],
         standard: None,
-        reproduced: Value::Number(ms, 0),
+        reproduced: PaperValue::Number(ms, 0),
         tolerance: Tolerance::Unbounded,
         class: Class::NotPublished,
     }
@@ -286,12 +286,12 @@ fn unpublished(what: &str, ms: f64) -> Row {
 fn row(
     what: &str,
     standard: Standard,
-    reproduced: Value,
+    reproduced: PaperValue,
     tolerance: Tolerance,
     class: Class,
 ) -> Row {
     Row {
-        cell: vec![("measure", Value::Text(what.into()))],
+        cell: vec![("measure", PaperValue::Text(what.into()))],
         standard: Some(standard),
         reproduced,
         tolerance,

@@ -8,7 +8,7 @@ use tinygram_engine::{Duration, Instant, Offset};
 use tinygram_sim::captured::{opened, opening};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::dice::{Dice, Purpose};
-use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, Side, Wire};
 use tinygram_sim::observer::{Nobody, Observer, Tap};
 use tinygram_sim::workload::bulk::Bulk;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
@@ -135,7 +135,7 @@ impl Transfer {
         deadlock: Option<Deadlock>,
         at: Side,
         most: usize,
-    ) -> Vec<(Side, Frame)> {
+    ) -> Vec<(Side, MediumFrame)> {
         let (of, end) = match deadlock {
             Some(deadlock) => (self.without_end(), deadlock.by + WATCHED),
             None => (self.clone(), LONGEST),
@@ -238,7 +238,7 @@ struct Pauses {
 }
 
 impl Observer for Pauses {
-    fn sent(&mut self, _: Side, frame: &Frame) {
+    fn sent(&mut self, _: Side, frame: &MediumFrame) {
         let pause = frame.at.since(self.last);
         if pause >= PAUSE {
             self.waited += pause;

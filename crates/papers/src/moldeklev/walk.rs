@@ -3,7 +3,7 @@
 use tinygram_engine::{Duration, Instant, Offset};
 use tinygram_sim::World;
 use tinygram_sim::host::Socket;
-use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_sim::observer::Observer;
 use tinygram_sim::workload::bulk::Bulk;
 
@@ -11,10 +11,10 @@ use super::hosts::{CALL, RULES, parameters};
 use super::published::{Line, ReceiverStep, SenderStep, TABLE_A1};
 use super::transfer::on_atm;
 use crate::experiment::{
-    Class, Effort, Layout, Mark, Origin, Outcome, Parameter, Plot, Row, Series, Trace,
+    Class, Effort, Layout, Origin, Outcome, Parameter, Plot, PlotMark, PlotSeries, Row, Trace,
 };
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 /// The buffers of the example, in octets.
 const SEND_BUFFER: u64 = 16 << 10;
@@ -87,7 +87,7 @@ struct Walk {
     receiver: Vec<ReceiverStep>,
     /// Octets that each of the receiver's ACKs acknowledged.
     acks: Vec<u64>,
-    frames: Vec<(Side, Frame)>,
+    frames: Vec<(Side, MediumFrame)>,
     /// The number of frames that were seen at the time of the last job.
     seen: usize,
     written: Offset,
@@ -103,7 +103,11 @@ fn walk(octets: u64, until: Duration) -> Walk {
 
 /// Returns what a tap sees until `until` of an endless transfer between these buffers, in octets,
 /// with the first tick at this phase.
-pub(super) fn frames(buffers: (u64, u64), phase: Duration, until: Duration) -> Vec<(Side, Frame)> {
+pub(super) fn frames(
+    buffers: (u64, u64),
+    phase: Duration,
+    until: Duration,
+) -> Vec<(Side, MediumFrame)> {
     walked(buffers, phase, u64::MAX, until).frames
 }
 
@@ -137,7 +141,7 @@ fn walked((send, receive): (u64, u64), phase: Duration, octets: u64, until: Dura
 }
 
 impl Observer for Walk {
-    fn sent(&mut self, from: Side, frame: &Frame) {
+    fn sent(&mut self, from: Side, frame: &MediumFrame) {
         self.frames.push((from, *frame));
     }
 
@@ -152,7 +156,7 @@ impl Observer for Walk {
 }
 
 impl Walk {
-    fn sender_ran(&mut self, socket: &Socket, sent: &[(Side, Frame)]) {
+    fn sender_ran(&mut self, socket: &Socket, sent: &[(Side, MediumFrame)]) {
         let vars = socket.connection().sender().vars();
         let (buffered, unacked) = (vars.buffered(), vars.outstanding());
         if vars.una > self.una {
@@ -185,7 +189,7 @@ impl Walk {
         self.written = vars.written;
     }
 
-    fn receiver_ran(&mut self, socket: &Socket, sent: &[(Side, Frame)]) {
+    fn receiver_ran(&mut self, socket: &Socket, sent: &[(Side, MediumFrame)]) {
         let receiver = socket.connection().receiver();
         let unread = receiver.readable();
         if receiver.nxt() > self.nxt {
@@ -242,9 +246,9 @@ fn rows(walk: &Walk) -> Vec<Row> {
             Class::Rules
         };
         rows.push(Row {
-            cell: vec![("line", Value::Count(line.number.into()))],
-            standard: Some(Standard::printed(Value::Text(line.to_string()))),
-            reproduced: Value::Text(ours.to_string()),
+            cell: vec![("line", PaperValue::Count(line.number.into()))],
+            standard: Some(Standard::printed(PaperValue::Text(line.to_string()))),
+            reproduced: PaperValue::Text(ours.to_string()),
             tolerance: Tolerance::Exact,
             class,
         });
@@ -253,10 +257,10 @@ fn rows(walk: &Walk) -> Vec<Row> {
     rows.push(Row {
         cell: vec![(
             "measure",
-            Value::Text("our steps that are not in the table".into()),
+            PaperValue::Text("our steps that are not in the table".into()),
         )],
-        standard: Some(Standard::derived(Value::Count(0))),
-        reproduced: Value::Count(left as u64),
+        standard: Some(Standard::derived(PaperValue::Count(0))),
+        reproduced: PaperValue::Count(left as u64),
         tolerance: Tolerance::Exact,
         class: Class::Fitted,
     });
@@ -288,14 +292,14 @@ fn plots(walk: &Walk) -> Vec<Plot> {
                     walk,
                     Side::Client,
                     "data segment's end",
-                    Mark::Dots,
+                    PlotMark::Dots,
                     (from, to),
                 ),
                 series(
                     walk,
                     Side::Server,
                     "acknowledgment",
-                    Mark::Crosses,
+                    PlotMark::Crosses,
                     (from, to),
                 ),
             ],
@@ -303,9 +307,15 @@ fn plots(walk: &Walk) -> Vec<Plot> {
         .into()
 }
 
-fn series(walk: &Walk, side: Side, name: &str, mark: Mark, (from, to): (f64, f64)) -> Series {
-    let at = |frame: &Frame| frame.at.since(Instant::ZERO).as_millis_f64();
-    let point = |frame: &Frame| {
+fn series(
+    walk: &Walk,
+    side: Side,
+    name: &str,
+    mark: PlotMark,
+    (from, to): (f64, f64),
+) -> PlotSeries {
+    let at = |frame: &MediumFrame| frame.at.since(Instant::ZERO).as_millis_f64();
+    let point = |frame: &MediumFrame| {
         let end = match side {
             Side::Client => frame.segment.end(),
             Side::Server => frame.segment.ack,
@@ -313,7 +323,7 @@ fn series(walk: &Walk, side: Side, name: &str, mark: Mark, (from, to): (f64, f64
         (at(frame), end.since(Offset::FIRST) as f64)
     };
     let frames = walk.frames.iter().filter(|(from, _)| *from == side);
-    Series {
+    PlotSeries {
         name: name.into(),
         mark,
         points: frames

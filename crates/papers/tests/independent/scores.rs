@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use tinygram_naglemark::hosts::{Model, PaperHosts};
 use tinygram_naglemark::{Lengths, MediumKind, Random, Series, TrialType};
-use tinygram_papers::mogul::independent::{Score, Set};
+use tinygram_papers::mogul::independent::{IndependentScore, Set};
 use tinygram_papers::mogul::tables::{VARIANTS, plan};
 
 /// The file's path, relative to the workspace.
@@ -82,11 +82,11 @@ fn set(described: Described) -> Result<Set, String> {
 /// The program's default seed.
 const SEED: u64 = 1;
 
-fn score(scored: &Scored) -> Result<Score, String> {
+fn score(scored: &Scored) -> Result<IndependentScore, String> {
     let variant = VARIANTS.iter().find(|variant| **variant == scored.variant);
     let variant = variant.ok_or(format!("no variant {}", scored.variant))?;
     let trial_type = TrialType::with_letter(scored.trial);
-    Ok(Score {
+    Ok(IndependentScore {
         variant: (*variant).to_owned(),
         trial_type: trial_type.ok_or(format!("no trial type {}", scored.trial))?,
         percent: scored.score_percent,

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use tinygram_naglemark::Score as Ours;
-use tinygram_papers::mogul::independent::{Move, RACE, Score, Set, not_comparable};
+use tinygram_naglemark::Score;
+use tinygram_papers::mogul::independent::{IndependentScore, Move, RACE, Set, not_comparable};
 
 /// Scores further apart than this, in percentage points, need an explanation.
 const FAR: f64 = 3.0;
@@ -16,8 +16,8 @@ const REPETITIONS_OF_MOVES: u32 = 2;
 /// Two scores of one cell.
 pub(crate) struct Compared<'a> {
     set: &'a Set,
-    theirs: &'a Score,
-    ours: Ours,
+    theirs: &'a IndependentScore,
+    ours: Score,
     /// `None` if the cell was not tested.
     moves: Option<Move>,
 }

@@ -6,7 +6,7 @@ use tinygram_engine::{Duration, Instant, State as Tcp, Wrote};
 use super::kernel::Kernel;
 use super::reading::Reading;
 use super::thread::{Then, Thread, Wait, Work, Writing};
-use crate::program::{Call, Outcome, Program, Sockets};
+use crate::program::{Call, CallOutcome, Program, Sockets};
 
 /// What a thread demands of the world instead of its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +55,9 @@ impl<P: Program> Thread<P> {
         }
         let last = match self.then {
             Then::Fetch(last) => last,
-            Then::Look(Wait::Clock { .. }) => Outcome::Done,
+            Then::Look(Wait::Clock { .. }) => CallOutcome::Done,
             Then::Look(Wait::Renewal { socket, .. }) => {
-                self.goes_on(now, Outcome::Done);
+                self.goes_on(now, CallOutcome::Done);
                 return Wish::Renew(socket);
             }
             Then::Look(on) => {
@@ -110,9 +110,9 @@ impl<P: Program> Thread<P> {
                     connection.write_step(now, more, out)
                 }) {
                     Wrote::Piece(_) => self.will(now, Then::Piece(writing)),
-                    Wrote::Last(_) => self.goes_on(now, Outcome::Wrote(len)),
+                    Wrote::Last(_) => self.goes_on(now, CallOutcome::Wrote(len)),
                     Wrote::Sleeps => self.falls_asleep(now, Wait::Space(writing), kernel),
-                    Wrote::Refused => self.goes_on(now, Outcome::Gone),
+                    Wrote::Refused => self.goes_on(now, CallOutcome::Gone),
                 }
             }
             Work::Ask(call) => {
@@ -140,7 +140,7 @@ impl<P: Program> Thread<P> {
                     connection.write_begin(now, len);
                     self.piece(now, entering, Writing { socket, len, more }, kernel);
                 } else {
-                    self.spends(now, entering, Outcome::Gone, kernel);
+                    self.spends(now, entering, CallOutcome::Gone, kernel);
                 }
             }
             Call::Exit => {}
@@ -174,7 +174,7 @@ impl<P: Program> Thread<P> {
                 self.look(now, reading, Wait::Ready { read, write, until }, kernel);
             }
             Call::Compute(time) => {
-                self.spends(now, Entering::owed(time), Outcome::Done, kernel);
+                self.spends(now, Entering::owed(time), CallOutcome::Done, kernel);
             }
             Call::Sleep(time) => {
                 let until = now + time;
@@ -220,24 +220,24 @@ impl<P: Program> Thread<P> {
                     self.sleep(now, entering, on, kernel);
                 }
                 (read, write) => {
-                    self.spends(now, entering, Outcome::Ready { read, write }, kernel);
+                    self.spends(now, entering, CallOutcome::Ready { read, write }, kernel);
                 }
             },
             Wait::Open(socket) => match kernel.connection(socket).state() {
-                Tcp::Closed => self.spends(now, entering, Outcome::Gone, kernel),
+                Tcp::Closed => self.spends(now, entering, CallOutcome::Gone, kernel),
                 state if state.synchronised() => {
-                    self.spends(now, entering, Outcome::Done, kernel);
+                    self.spends(now, entering, CallOutcome::Done, kernel);
                 }
                 _ => self.sleep(now, entering, on, kernel),
             },
             Wait::Renewal { .. } | Wait::Clock { .. } => {
-                self.spends(now, entering, Outcome::Done, kernel);
+                self.spends(now, entering, CallOutcome::Done, kernel);
             }
         }
     }
 
     /// Pays only the cost of the call, which needs nothing else.
-    fn spends(&mut self, now: Instant, entering: Entering, end: Outcome, kernel: &mut Kernel) {
+    fn spends(&mut self, now: Instant, entering: Entering, end: CallOutcome, kernel: &mut Kernel) {
         self.works(now, entering.all(), Work::Finish(end), kernel);
     }
 
@@ -290,7 +290,7 @@ impl<P: Program> Thread<P> {
         let octets = kernel.ask(reading.socket, |connection, out| {
             connection.read(now, octets, out)
         });
-        self.goes_on(now, Outcome::Read(reading.taken + octets));
+        self.goes_on(now, CallOutcome::Read(reading.taken + octets));
     }
 
     /// Copies the next piece of a write, or sleeps for space.
@@ -306,7 +306,7 @@ impl<P: Program> Thread<P> {
     }
 
     #[inline]
-    fn goes_on(&mut self, at: Instant, outcome: Outcome) {
+    fn goes_on(&mut self, at: Instant, outcome: CallOutcome) {
         self.will(at, Then::Fetch(outcome));
     }
 
@@ -357,10 +357,10 @@ impl<P: Program> Thread<P> {
 }
 
 /// Carries out a call that asks something of a connection and does not wait for it.
-fn asked_for(now: Instant, call: Call, kernel: &mut Kernel) -> Outcome {
+fn asked_for(now: Instant, call: Call, kernel: &mut Kernel) -> CallOutcome {
     match call {
         Call::TryWrite { socket, len } => {
-            return Outcome::Wrote(kernel.ask(socket, |connection, out| {
+            return CallOutcome::Wrote(kernel.ask(socket, |connection, out| {
                 connection.write(now, len, false, out)
             }));
         }
@@ -378,5 +378,5 @@ fn asked_for(now: Instant, call: Call, kernel: &mut Kernel) -> Outcome {
         }
         _ => unreachable!("no such call"),
     }
-    Outcome::Done
+    CallOutcome::Done
 }

@@ -34,7 +34,7 @@ use tinygram_engine::{Connection, Duration, Events, Instant};
 
 use crate::costs::HostCosts;
 use crate::dice::Dice;
-use crate::medium::Frame;
+use crate::medium::MediumFrame;
 use crate::program::Program;
 pub(crate) use job::Wish;
 use kernel::{Kernel, Running};
@@ -150,7 +150,7 @@ impl<P: Program> Host<P> {
 
     /// Takes in a segment.
     #[inline]
-    pub(crate) fn take_in(&mut self, now: Instant, frame: &Frame) {
+    pub(crate) fn take_in(&mut self, now: Instant, frame: &MediumFrame) {
         self.interrupt(now);
         let processor = &mut self.kernel.processor;
         let done = processor.occupy(processor.costs.input.of(frame.segment.len));

@@ -3,7 +3,7 @@
 use tinygram_engine::{Duration, Events, Instant};
 
 use super::reading::Reading;
-use crate::program::{Call, Outcome, Sockets};
+use crate::program::{Call, CallOutcome, Sockets};
 
 /// A thread of a program.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ enum Sleep {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Then {
     /// Ask its program for the next call.
-    Fetch(Outcome),
+    Fetch(CallOutcome),
     /// Check what it waited for.
     Look(Wait),
     /// Continue with a read that a timer interrupted, or that more octets came for.
@@ -71,7 +71,7 @@ pub(super) enum Work {
     /// A call that asks something of a connection and does not wait for it.
     Ask(Call),
     /// Work whose outcome is known.
-    Finish(Outcome),
+    Finish(CallOutcome),
 }
 
 impl Work {
@@ -115,7 +115,7 @@ impl<P> Thread<P> {
             program,
             number,
             wants_at: Instant::ZERO,
-            then: Then::Fetch(Outcome::Started),
+            then: Then::Fetch(CallOutcome::Started),
             work: Work::Wake,
             wrote: Sockets::NONE,
             owes: Duration::ZERO,

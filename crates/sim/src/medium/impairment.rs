@@ -2,7 +2,7 @@
 
 use tinygram_engine::Duration;
 
-use super::Frame;
+use super::MediumFrame;
 use crate::dice::Dice;
 
 /// The probabilities of impairments, each between 0 and 1, and the delay.
@@ -39,31 +39,31 @@ impl ImpairmentRules {
 
 /// The impairments with their random numbers.
 #[derive(Clone, Debug)]
-pub struct Impairment {
+pub struct Impaired {
     rules: ImpairmentRules,
     dice: Dice,
 }
 
 /// The fate of one frame: zero, one or two copies arrive.
 pub(super) struct Fate {
-    frames: [Frame; 2],
+    frames: [MediumFrame; 2],
     count: usize,
 }
 
 impl Fate {
-    pub(super) fn frames(&self) -> &[Frame] {
+    pub(super) fn frames(&self) -> &[MediumFrame] {
         &self.frames[..self.count]
     }
 }
 
-impl Impairment {
+impl Impaired {
     /// Returns impairments that draw from `dice` by `rules`.
     #[must_use]
     pub fn new(rules: ImpairmentRules, dice: Dice) -> Self {
         Self { rules, dice }
     }
 
-    pub(super) fn befall(&mut self, mut frame: Frame) -> Fate {
+    pub(super) fn befall(&mut self, mut frame: MediumFrame) -> Fate {
         let lost = self.dice.happens(self.rules.loss);
         let late = self.dice.happens(self.rules.reorder);
         let twice = self.dice.happens(self.rules.duplicate);

@@ -12,7 +12,7 @@ use tinygram_engine::{Duration, Instant, Segment};
 
 pub use ethernet::Ethernet;
 pub use fddi::Fddi;
-pub use impairment::{Impairment, ImpairmentRules};
+pub use impairment::{Impaired, ImpairmentRules};
 pub use kind::MediumKind;
 pub use point_to_point::PointToPoint;
 
@@ -51,7 +51,7 @@ impl Side {
 ///
 /// It is written once and stays in place until it has arrived; only its time changes.
 #[derive(Clone, Copy, Debug)]
-pub struct Frame {
+pub struct MediumFrame {
     /// The segment.
     pub segment: Segment,
     /// The socket's number; the same at both ends.
@@ -165,14 +165,14 @@ pub struct UnderWay {
     directions: [Direction; 2],
     /// Frames that never arrive.
     pub lost: u64,
-    impairment: Option<Impairment>,
+    impairment: Option<Impaired>,
 }
 
 /// The frames from one host to the other.
 #[derive(Clone, Debug)]
 struct Direction {
     /// First the frames that were carried, in the order of their arrival, then those that wait.
-    frames: VecDeque<Frame>,
+    frames: VecDeque<MediumFrame>,
     /// How many were carried.
     carried: usize,
     /// When the first of them arrives; read far more often than it changes.
@@ -182,7 +182,7 @@ struct Direction {
 impl UnderWay {
     /// Returns an empty set of frames.
     #[must_use]
-    pub fn new(impairment: Option<Impairment>) -> Self {
+    pub fn new(impairment: Option<Impaired>) -> Self {
         let none = || Direction {
             frames: VecDeque::new(),
             carried: 0,
@@ -204,7 +204,7 @@ impl UnderWay {
 
     /// Returns the next frame that arrives at this host.
     #[inline]
-    pub fn first(&self, at: Side) -> Option<&Frame> {
+    pub fn first(&self, at: Side) -> Option<&MediumFrame> {
         self.directions[at.other().index()].frames.front()
     }
 
@@ -219,7 +219,7 @@ impl UnderWay {
 
     /// Appends `frame` to those that wait for the medium.
     #[inline]
-    pub fn wait(&mut self, from: Side, frame: Frame) -> &Frame {
+    pub fn wait(&mut self, from: Side, frame: MediumFrame) -> &MediumFrame {
         let frames = &mut self.directions[from.index()].frames;
         frames.push_back(frame);
         &frames[frames.len() - 1]
@@ -227,7 +227,7 @@ impl UnderWay {
 
     /// Returns the first frame from this host that waits for the medium.
     #[inline]
-    fn waiting(&self, from: Side) -> Option<&Frame> {
+    fn waiting(&self, from: Side) -> Option<&MediumFrame> {
         let direction = &self.directions[from.index()];
         direction.frames.get(direction.carried)
     }
@@ -277,7 +277,7 @@ impl Direction {
 
     /// Inserts frames in the order of arrival; frames that arrive at the same time keep their
     /// order.
-    fn insert(&mut self, frames: &[Frame]) {
+    fn insert(&mut self, frames: &[MediumFrame]) {
         for frame in frames {
             let earlier = |place: &usize| self.frames[*place].at <= frame.at;
             let before = (0..self.carried).rev().find(earlier);

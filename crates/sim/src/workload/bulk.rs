@@ -3,7 +3,7 @@
 
 use tinygram_engine::Instant;
 
-use crate::program::{Call, Outcome, Program};
+use crate::program::{Call, CallOutcome, Program};
 
 /// The only socket of a bulk transfer.
 const SOCKET: u32 = 0;
@@ -45,8 +45,8 @@ impl Bulk {
 }
 
 impl Program for Bulk {
-    fn next(&mut self, _: Instant, last: Outcome) -> Call {
-        if last == Outcome::Gone {
+    fn next(&mut self, _: Instant, last: CallOutcome) -> Call {
+        if last == CallOutcome::Gone {
             return Call::Exit;
         }
         match self {
@@ -61,7 +61,7 @@ impl Program for Bulk {
                 }
             }
             Self::Reader { missing, read } => {
-                if let Outcome::Read(octets) = last {
+                if let CallOutcome::Read(octets) = last {
                     *missing = missing.saturating_sub(octets);
                 }
                 if *missing == 0 {

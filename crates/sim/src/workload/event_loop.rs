@@ -3,7 +3,7 @@
 
 use tinygram_engine::Instant;
 
-use crate::program::{Call, Outcome, Program, Sockets};
+use crate::program::{Call, CallOutcome, Program, Sockets};
 
 /// Answers each request of `request` octets with several writes.
 #[derive(Clone, Debug)]
@@ -54,10 +54,10 @@ impl EventLoop {
 }
 
 impl Program for EventLoop {
-    fn next(&mut self, _: Instant, last: Outcome) -> Call {
+    fn next(&mut self, _: Instant, last: CallOutcome) -> Call {
         match last {
-            Outcome::Ready { read, .. } => self.readable = read,
-            Outcome::Read(octets) => self.take(octets),
+            CallOutcome::Ready { read, .. } => self.readable = read,
+            CallOutcome::Read(octets) => self.take(octets),
             _ => {}
         }
         if let Some((socket, write)) = self.answering {

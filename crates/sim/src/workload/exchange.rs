@@ -3,7 +3,7 @@
 
 use tinygram_engine::{Duration, Instant};
 
-use crate::program::{Call, Outcome, Program};
+use crate::program::{Call, CallOutcome, Program};
 
 /// One end of the exchange.
 #[derive(Clone, Debug)]
@@ -56,10 +56,10 @@ impl Exchange {
 }
 
 impl Program for Exchange {
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
         match last {
-            Outcome::Gone | Outcome::Read(0) => return Call::Exit,
-            Outcome::Read(octets) => {
+            CallOutcome::Gone | CallOutcome::Read(0) => return Call::Exit,
+            CallOutcome::Read(octets) => {
                 self.missing -= octets;
                 if self.missing == 0 {
                     self.elapsed.push(now.since(self.began));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tinygram_engine::{Duration, Instant};
 
-use crate::program::{Call, Outcome, Program, Sockets};
+use crate::program::{Call, CallOutcome, Program, Sockets};
 
 /// A request and its answer; sizes in octets, each at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,7 +198,7 @@ impl HttpPlan {
 }
 
 impl Program for Http {
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
         match self {
             Self::Client(client) => client.next(now, last),
             Self::Server(server) => server.next(last),
@@ -207,16 +207,16 @@ impl Program for Http {
 }
 
 impl Client {
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
         match (self.doing, last) {
-            (_, Outcome::Gone) => Call::Stop,
+            (_, CallOutcome::Gone) => Call::Stop,
             (Doing::Starting | Doing::PuttingAway, _) => self.want(),
             (Doing::Pausing, _) => self.begin(now),
             (Doing::Opening, _) => self.does(Doing::Connecting, Call::Connect(self.socket())),
             (Doing::Connecting, _) => self.think(),
             (Doing::Thinking, _) => self.ask(),
             (Doing::Asking, _) => self.read(),
-            (Doing::Reading, Outcome::Read(octets)) => self.took(octets, now),
+            (Doing::Reading, CallOutcome::Read(octets)) => self.took(octets, now),
             (Doing::Reading, _) => Call::Stop,
             (Doing::Closing, _) => self.does(Doing::PuttingAway, Call::Sleep(self.plan.close)),
         }
@@ -298,9 +298,9 @@ impl Client {
 }
 
 impl Server {
-    fn next(&mut self, last: Outcome) -> Call {
+    fn next(&mut self, last: CallOutcome) -> Call {
         match (self.doing, last) {
-            (_, Outcome::Gone) => Call::Exit,
+            (_, CallOutcome::Gone) => Call::Exit,
             (Serving::Starting, _) => self.does(Serving::Accepting, Call::Accept(self.socket)),
             (Serving::Accepting, _) => {
                 let nodelay = Call::NoDelay(self.socket, self.plan.server.nodelay);
@@ -310,8 +310,8 @@ impl Server {
                 self.does(Serving::Resting, Call::Sleep(self.plan.server.service))
             }
             (Serving::Resting, _) => self.read(),
-            (Serving::Reading, Outcome::Read(0)) => self.close(),
-            (Serving::Reading, Outcome::Read(octets)) => self.took(octets),
+            (Serving::Reading, CallOutcome::Read(0)) => self.close(),
+            (Serving::Reading, CallOutcome::Read(octets)) => self.took(octets),
             (Serving::Writing, _) => self.write(),
             (Serving::Reading | Serving::Closing, _) => Call::Exit,
         }

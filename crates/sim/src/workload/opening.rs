@@ -2,7 +2,7 @@
 
 use tinygram_engine::Instant;
 
-use crate::program::{Call, Outcome, Program};
+use crate::program::{Call, CallOutcome, Program};
 
 /// One end, on socket 0.
 #[derive(Clone, Copy, Debug)]
@@ -14,10 +14,10 @@ pub enum Opening {
 }
 
 impl Program for Opening {
-    fn next(&mut self, _: Instant, last: Outcome) -> Call {
+    fn next(&mut self, _: Instant, last: CallOutcome) -> Call {
         match (self, last) {
-            (Self::Client, Outcome::Started) => Call::Connect(0),
-            (Self::Server, Outcome::Started) => Call::Accept(0),
+            (Self::Client, CallOutcome::Started) => Call::Connect(0),
+            (Self::Server, CallOutcome::Started) => Call::Accept(0),
             _ => Call::Exit,
         }
     }

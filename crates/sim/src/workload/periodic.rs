@@ -2,7 +2,7 @@
 
 use tinygram_engine::{Duration, Instant};
 
-use crate::program::{Call, Outcome, Program};
+use crate::program::{Call, CallOutcome, Program};
 
 /// One end of the conversation.
 #[derive(Clone, Debug)]
@@ -32,10 +32,12 @@ pub struct Writer {
 }
 
 impl Program for Periodic {
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
         match self {
             Self::Writer(writer) => writer.next(now, last),
-            Self::Reader { .. } if matches!(last, Outcome::Read(0) | Outcome::Gone) => Call::Exit,
+            Self::Reader { .. } if matches!(last, CallOutcome::Read(0) | CallOutcome::Gone) => {
+                Call::Exit
+            }
             Self::Reader { socket } => Call::Read {
                 socket: *socket,
                 max: 65_536,
@@ -45,8 +47,8 @@ impl Program for Periodic {
 }
 
 impl Writer {
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
-        if self.left == 0 || last == Outcome::Gone {
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
+        if self.left == 0 || last == CallOutcome::Gone {
             return Call::Exit;
         }
         if now < self.due {

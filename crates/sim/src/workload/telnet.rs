@@ -3,7 +3,7 @@
 
 use tinygram_engine::{Duration, Instant};
 
-use crate::program::{Call, Outcome, Program};
+use crate::program::{Call, CallOutcome, Program};
 
 /// A thread of the client, or the server that echoes.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub enum Telnet {
 }
 
 impl Program for Telnet {
-    fn next(&mut self, _: Instant, last: Outcome) -> Call {
+    fn next(&mut self, _: Instant, last: CallOutcome) -> Call {
         match self {
             Self::Typist { left: 0, .. } => Call::Exit,
             Self::Typist {
@@ -60,7 +60,7 @@ impl Program for Telnet {
                 }
             }
             Self::Screen { socket, missing } => {
-                if let Outcome::Read(octets) = last {
+                if let CallOutcome::Read(octets) = last {
                     *missing = missing.saturating_sub(octets);
                 }
                 if *missing == 0 {
@@ -73,8 +73,8 @@ impl Program for Telnet {
                 }
             }
             Self::Echo { socket } => match last {
-                Outcome::Read(0) | Outcome::Gone => Call::Exit,
-                Outcome::Read(len) => Call::Write {
+                CallOutcome::Read(0) | CallOutcome::Gone => Call::Exit,
+                CallOutcome::Read(len) => Call::Write {
                     socket: *socket,
                     len,
                     more: false,

@@ -7,9 +7,9 @@ use tinygram_engine::receiver::ack_policy::{AckPolicy, Jiffies, Linux, LinuxKnob
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::{ComesIn, HostCosts, SegmentCost};
 use tinygram_sim::dice::{Dice, Purpose};
-use tinygram_sim::medium::{Frame, ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, Side, Wire};
 use tinygram_sim::observer::Observer;
-use tinygram_sim::program::{Call, Outcome, Program};
+use tinygram_sim::program::{Call, CallOutcome, Program};
 use tinygram_sim::{Opening, World, WorldConfig};
 use tinygram_whatif::rules::Rules;
 use tinygram_whatif::seen::{End, Read, Sent, Write};
@@ -35,7 +35,7 @@ pub(crate) struct Truth {
     /// Data segments of both ends for a turn.
     pub(crate) segments: f64,
     /// Each frame with its sender.
-    pub(crate) frames: Vec<(Side, Frame)>,
+    pub(crate) frames: Vec<(Side, MediumFrame)>,
 }
 
 impl Truth {
@@ -134,7 +134,7 @@ impl Service {
     }
 }
 
-fn sent(frames: &[(Side, Frame)], side: Side) -> Vec<Sent> {
+fn sent(frames: &[(Side, MediumFrame)], side: Side) -> Vec<Sent> {
     let own = frames
         .iter()
         .filter(|(from, frame)| *from == side && frame.segment.len > 0);
@@ -233,11 +233,11 @@ impl Talker {
 }
 
 impl Program for Talker {
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
         match last {
-            Outcome::Gone | Outcome::Read(0) => return Call::Exit,
-            Outcome::Read(octets) => self.took(now, octets),
-            Outcome::Wrote(octets) => self.wrote(now, octets),
+            CallOutcome::Gone | CallOutcome::Read(0) => return Call::Exit,
+            CallOutcome::Read(octets) => self.took(now, octets),
+            CallOutcome::Wrote(octets) => self.wrote(now, octets),
             _ => {}
         }
         if self.left == 0 {
@@ -273,10 +273,10 @@ impl Program for Talker {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Frames(Vec<(Side, Frame)>);
+struct Frames(Vec<(Side, MediumFrame)>);
 
 impl Observer for Frames {
-    fn sent(&mut self, from: Side, frame: &Frame) {
+    fn sent(&mut self, from: Side, frame: &MediumFrame) {
         self.0.push((from, *frame));
     }
 }

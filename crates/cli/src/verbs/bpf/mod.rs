@@ -8,7 +8,7 @@ mod show;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tinygram_kernel::{Base, Policy};
+use tinygram_kernel::{Base, BpfPolicy};
 
 use crate::exit::{Done, Failure};
 use crate::values::{Names, duration, size, span};
@@ -25,7 +25,7 @@ use plan::Plan;
 pub(crate) struct Args {
     /// Which policy. `first-of-turn` and `every-segment` are ACK policies, of the end that receives
     #[arg(long, value_name = "NAME", value_parser = policies(), hide_possible_values = true, required_unless_present = "list")]
-    policy: Option<&'static Policy>,
+    policy: Option<&'static BpfPolicy>,
 
     /// Which of the kernel's congestion controls does all that is not holding
     #[arg(long, value_name = "NAME", value_parser = bases(), default_value = "cubic")]
@@ -67,8 +67,8 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     }
 }
 
-fn policies() -> Names<&'static Policy> {
-    Names::new(Policy::all().map(|policy| (policy.name, "", policy)))
+fn policies() -> Names<&'static BpfPolicy> {
+    Names::new(BpfPolicy::all().map(|policy| (policy.name, "", policy)))
 }
 
 fn bases() -> Names<Base> {

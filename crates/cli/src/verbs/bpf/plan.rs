@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tinygram_kernel::{Base, Policy};
+use tinygram_kernel::{Base, BpfPolicy};
 
 use super::Args;
 
@@ -15,7 +15,7 @@ pub(super) enum Plan {
 
 /// A policy, and who gets it.
 pub(super) struct Hold {
-    pub(super) policy: &'static Policy,
+    pub(super) policy: &'static BpfPolicy,
     pub(super) base: Base,
     /// The policy's number, if another than its default is wanted.
     pub(super) parameter: Option<u32>,
@@ -47,7 +47,7 @@ impl Plan {
     }
 }
 
-fn parameter(policy: &Policy, args: &Args) -> Result<Option<u32>, String> {
+fn parameter(policy: &BpfPolicy, args: &Args) -> Result<Option<u32>, String> {
     let belongs = |flag: &str, owner: &str| match policy.name == owner {
         true => Ok(()),
         false => Err(format!(

@@ -3,7 +3,7 @@
 use tinygram_engine::Duration;
 use tinygram_papers::moldeklev::cures::{Cure, Examined, busy, cures, examine};
 use tinygram_papers::moldeklev::plane::{Grid, Pair};
-use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::medium::{MediumFrame, Side};
 
 use super::plan::Plan;
 use crate::capture::CaptureAt;
@@ -17,7 +17,7 @@ pub(super) struct Findings {
     /// The plane around the buffers, if it was asked for.
     pub(super) plane: Option<Vec<Pair>>,
     /// The frames of the most telling run, if they were asked for.
-    pub(super) seen: Option<Vec<(Side, Frame)>>,
+    pub(super) seen: Option<Vec<(Side, MediumFrame)>>,
 }
 
 impl Findings {
@@ -62,7 +62,7 @@ impl Findings {
 }
 
 /// Returns the frames of the most telling run.
-fn seen(asked: &Examined, at: CaptureAt) -> Vec<(Side, Frame)> {
+fn seen(asked: &Examined, at: CaptureAt) -> Vec<(Side, MediumFrame)> {
     let (run, deadlock) = &asked.simulated.telling;
     // The writer is the host that connects.
     run.captured(*deadlock, at.side(Side::Client), MOST_CAPTURED)

@@ -18,7 +18,7 @@ use std::path::Path;
 use serde::Deserialize;
 use tinygram_preload::settings::Only;
 
-use super::policy::{self, Policy};
+use super::policy::{self, Installed};
 use crate::values::span;
 
 #[derive(Deserialize)]
@@ -46,7 +46,7 @@ struct Row {
 /// # Errors
 ///
 /// Says in one line what is wrong and what is accepted.
-pub(super) fn read(file: &Path) -> Result<Vec<Policy>, String> {
+pub(super) fn read(file: &Path) -> Result<Vec<Installed>, String> {
     let shown = file.display();
     let text = fs::read_to_string(file).map_err(|error| format!("--config {shown}: {error}"))?;
     let document: Document = toml::from_str(&text).map_err(|error| {
@@ -65,7 +65,7 @@ pub(super) fn read(file: &Path) -> Result<Vec<Policy>, String> {
     .collect()
 }
 
-fn of(row: Row) -> Result<Policy, String> {
+fn of(row: Row) -> Result<Installed, String> {
     let names = [row.unit.is_some(), row.port.is_some(), row.cgroup.is_some()];
     if names.iter().filter(|is_given| **is_given).count() != 1 {
         return Err("accepted is one of unit, port and cgroup".to_owned());
@@ -102,7 +102,7 @@ fn of(row: Row) -> Result<Policy, String> {
 mod tests {
     use super::*;
 
-    fn said(text: &str) -> Result<Vec<Policy>, String> {
+    fn said(text: &str) -> Result<Vec<Installed>, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), text).unwrap();
         read(file.path())
@@ -115,9 +115,9 @@ mod tests {
         );
         let all = all.unwrap();
         assert!(
-            matches!(&all[0], Policy::Run { unit, only, .. } if unit == "a.service" && only.len() == 1)
+            matches!(&all[0], Installed::Run { unit, only, .. } if unit == "a.service" && only.len() == 1)
         );
-        assert!(matches!(&all[1], Policy::Cure { target, .. } if target == "5432"));
+        assert!(matches!(&all[1], Installed::Cure { target, .. } if target == "5432"));
         assert_eq!(said(""), Ok(Vec::new()));
     }
 

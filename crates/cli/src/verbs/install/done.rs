@@ -8,7 +8,7 @@ use super::Args;
 use super::config;
 use super::files::{self, Content, Item};
 use super::manifest::{Manifest, Taken};
-use super::policy::{self, Policy};
+use super::policy::{self, Installed};
 use crate::exit::{Done, Failure};
 use crate::terminal::{print_text, remark};
 
@@ -19,7 +19,7 @@ pub(super) fn install(args: &Args) -> Result<Done, Failure> {
     let mut manifest = Manifest::read(&args.root).map_err(Failure::Input)?;
     manifest.check(&items).map_err(Failure::Input)?;
     for policy in &policies {
-        if let Policy::Run { unit, .. } = policy {
+        if let Installed::Run { unit, .. } = policy {
             check_unit(&manifest, unit)?;
         }
     }
@@ -47,7 +47,7 @@ pub(super) fn install(args: &Args) -> Result<Done, Failure> {
 /// # Errors
 ///
 /// Says in one line what is wrong and what is accepted.
-fn policies(args: &Args) -> Result<Vec<Policy>, String> {
+fn policies(args: &Args) -> Result<Vec<Installed>, String> {
     if let Some(file) = &args.config {
         return config::read(file);
     }
@@ -59,7 +59,7 @@ fn policies(args: &Args) -> Result<Vec<Policy>, String> {
         .cure
         .iter()
         .map(|target| policy::cure(target, args.watch));
-    let all: Vec<Policy> = held.chain(cured).collect::<Result<_, _>>()?;
+    let all: Vec<Installed> = held.chain(cured).collect::<Result<_, _>>()?;
     match all.is_empty() {
         true => Err(
             "nothing to install: accepted are --unit, --cure, --config, --container, --list and --remove"
@@ -158,15 +158,15 @@ fn shown(items: &[Item]) -> String {
 }
 
 /// Says what makes it hold now.
-fn next(policies: &[Policy], args: &Args) -> String {
+fn next(policies: &[Installed], args: &Args) -> String {
     if args.root != Path::new("/") {
         return "It holds when the image is started.\n".to_owned();
     }
     let mut text = "It holds from the next start of each service on. To start them now: systemctl daemon-reload".to_owned();
     for policy in policies {
         let _ = match policy {
-            Policy::Run { unit, .. } => write!(text, " && systemctl restart {unit}"),
-            Policy::Cure { target, .. } => write!(
+            Installed::Run { unit, .. } => write!(text, " && systemctl restart {unit}"),
+            Installed::Cure { target, .. } => write!(
                 text,
                 " && systemctl start 'tinygram-cure-{}.service'",
                 super::names::escaped(target)

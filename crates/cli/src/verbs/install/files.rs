@@ -7,7 +7,7 @@ use tinygram_coalesce::Rules;
 use tinygram_preload::settings::{MAX_ONLY, Only, Settings, VARIABLE};
 
 use super::names;
-use super::policy::Policy;
+use super::policy::Installed;
 use crate::verbs::run::library;
 
 /// Something that is to be written below the root.
@@ -45,12 +45,12 @@ impl Content {
 /// # Errors
 ///
 /// Says in one line what is wrong and what is accepted.
-pub(super) fn of(policies: &[Policy], program: &Path) -> Result<Vec<Item>, String> {
+pub(super) fn of(policies: &[Installed], program: &Path) -> Result<Vec<Item>, String> {
     let mut items: Vec<Item> = Vec::new();
     for policy in policies {
         let new = match policy {
-            Policy::Run { unit, policy, only } => held(unit, *policy, only)?,
-            Policy::Cure { target, watch } => cured(target, *watch, program)?,
+            Installed::Run { unit, policy, only } => held(unit, *policy, only)?,
+            Installed::Cure { target, watch } => cured(target, *watch, program)?,
         };
         for item in new {
             match items.iter().find(|other| other.path == item.path) {

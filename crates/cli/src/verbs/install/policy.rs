@@ -10,7 +10,7 @@ use super::{Args, names};
 
 /// What is to last for whom.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Policy {
+pub(super) enum Installed {
     /// The library of `run` in a service.
     Run {
         /// The service, by its whole name.
@@ -23,7 +23,7 @@ pub(super) enum Policy {
 }
 
 /// Returns the policy of a service.
-pub(super) fn run(unit: &str, policy: &str, only: Vec<Only>) -> Result<Policy, String> {
+pub(super) fn run(unit: &str, policy: &str, only: Vec<Only>) -> Result<Installed, String> {
     use tinygram_coalesce::Policy as Known;
     let known = Known::named(policy)
         .filter(|policy| matches!(policy, Known::FlushOnBlock | Known::Nodelay))
@@ -31,7 +31,7 @@ pub(super) fn run(unit: &str, policy: &str, only: Vec<Only>) -> Result<Policy, S
     if only.len() > MAX_ONLY {
         return Err(format!("--only is accepted up to {MAX_ONLY} times"));
     }
-    Ok(Policy::Run {
+    Ok(Installed::Run {
         unit: names::service(unit)?,
         policy: known,
         only,
@@ -39,7 +39,7 @@ pub(super) fn run(unit: &str, policy: &str, only: Vec<Only>) -> Result<Policy, S
 }
 
 /// Returns the policy of a target that is cured while it stalls. A control group need not be there yet.
-pub(super) fn cure(target: &str, watch: Duration) -> Result<Policy, String> {
+pub(super) fn cure(target: &str, watch: Duration) -> Result<Installed, String> {
     if !target.contains('/') {
         Target::parse(target)?;
     }
@@ -54,7 +54,7 @@ pub(super) fn cure(target: &str, watch: Duration) -> Result<Policy, String> {
             "--watch {watch:?}: accepted are lengths from 1m to 24h"
         ));
     }
-    Ok(Policy::Cure {
+    Ok(Installed::Cure {
         target: target.to_owned(),
         watch,
     })

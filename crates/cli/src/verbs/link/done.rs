@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 
-use tinygram_link::device::Device;
+use tinygram_link::device::TunDevice;
 use tinygram_link::namespace::{self, Namespace};
 use tinygram_link::netlink;
 use tinygram_link::relay::{Carried, Link};
@@ -59,7 +59,7 @@ pub(super) fn link(plan: &Plan) -> Result<Ended, Failure> {
 
 fn emulate(emulation: &Emulation, near: &Namespace, far: &Namespace) -> Result<Link, Failure> {
     let device = |space: &Namespace, own| {
-        Device::new(space, DEVICE, own, emulation.mtu).map_err(|error| {
+        TunDevice::new(space, DEVICE, own, emulation.mtu).map_err(|error| {
             let there_is_none = error.kind() == io::ErrorKind::NotFound;
             match there_is_none {
                 true => Failure::Input("this kernel has no TUN driver (/dev/net/tun)".into()),

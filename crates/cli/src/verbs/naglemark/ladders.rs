@@ -7,7 +7,7 @@ use tinygram_engine::{Flags, Instant, Offset};
 use tinygram_naglemark::hosts::PaperHosts;
 use tinygram_naglemark::{Error, Measured, Plan, REQUEST, Sample, Yardstick};
 use tinygram_report::{By, Step};
-use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_sim::observer::Tap;
 
 /// A transfer that was recorded.
@@ -79,7 +79,7 @@ fn chosen(samples: &[Sample], yardstick: &Yardstick) -> Vec<(usize, &'static str
 }
 
 /// Returns the frames of each transfer: from its request until the next one's.
-fn exchanges(frames: &[(Side, Frame)]) -> Vec<&[(Side, Frame)]> {
+fn exchanges(frames: &[(Side, MediumFrame)]) -> Vec<&[(Side, MediumFrame)]> {
     let mut begins = Vec::new();
     let mut asked = 0;
     let mut known = BTreeSet::new();
@@ -105,7 +105,7 @@ fn exchanges(frames: &[(Side, Frame)]) -> Vec<&[(Side, Frame)]> {
 
 /// Returns the segments in tcpdump's notation, with sequence numbers counted from the transfer's
 /// first octets.
-fn steps(exchange: &[(Side, Frame)]) -> Vec<Step> {
+fn steps(exchange: &[(Side, MediumFrame)]) -> Vec<Step> {
     let first = |side| {
         let of_side = exchange.iter().filter(|(from, _)| *from == side);
         of_side
@@ -116,7 +116,7 @@ fn steps(exchange: &[(Side, Frame)]) -> Vec<Step> {
     let began = exchange
         .first()
         .map_or(Instant::ZERO, |(_, frame)| frame.at);
-    let step = |(from, frame): &(Side, Frame)| {
+    let step = |(from, frame): &(Side, MediumFrame)| {
         let segment = &frame.segment;
         let relative = |offset: Offset, side: Side| match bases[side.index()] {
             Some(base) => offset.get() as i64 - base + 1,

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use tinygram_naglemark::hosts::{Model, PaperHosts};
 use tinygram_naglemark::{Backend, Keep, Outcome, Plan, Progress, Work, compare, measure};
 use tinygram_naglemark_live as live;
-use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_tables::Rows;
 
 use crate::exit::{Done, Failure};
@@ -221,7 +221,7 @@ fn notes(
 
 /// Returns what the plan's capture saw: the frames of the first repetition of the only cell, with
 /// their senders.
-fn seen(plan: &Plan, on: &OnPaper) -> Result<Vec<(Side, Frame)>, Failure> {
+fn seen(plan: &Plan, on: &OnPaper) -> Result<Vec<(Side, MediumFrame)>, Failure> {
     match (on.capture, &on.hosts[..], &plan.cells()[..]) {
         (Some(at), [hosts], [only]) => {
             Ok(hosts.captured(&plan.trial(only, 0), at.side(Side::Server))?)

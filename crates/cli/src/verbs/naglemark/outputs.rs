@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use tinygram_report::{Destination, Document, Folder, Ink, Table, csv, facts, json};
-use tinygram_sim::medium::{Frame, Side};
+use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_tables::{Rows, schemas};
 
 use super::args::{Args, Format};
@@ -69,7 +69,7 @@ impl Outputs {
         parameters: &impl Serialize,
         appendix: &Appendix,
         panels: &[Panel],
-        seen: &[(Side, Frame)],
+        seen: &[(Side, MediumFrame)],
     ) -> Result<Done, Failure> {
         let shown = Shown {
             panels,
@@ -102,7 +102,7 @@ impl Outputs {
         self,
         shown: &Shown<'_, P>,
         results: &Rendered,
-        seen: &[(Side, Frame)],
+        seen: &[(Side, MediumFrame)],
     ) -> Result<bool, Failure> {
         if let Some((path, folder)) = self.svg {
             for (stem, figure) in shown.panels.iter().flat_map(Panel::figures) {

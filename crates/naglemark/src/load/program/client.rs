@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tinygram_engine::{Duration, Instant};
-use tinygram_sim::program::{Call, Outcome, Sockets};
+use tinygram_sim::program::{Call, CallOutcome, Sockets};
 
 use super::outgoing::Outgoing;
 use super::{Doing, READ, message};
@@ -82,17 +82,17 @@ impl Client {
         self.lines.iter().flat_map(of_line).chain(due).collect()
     }
 
-    pub(super) fn next(&mut self, now: Instant, last: Outcome) -> Call {
+    pub(super) fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
         match (self.doing, last) {
-            (Doing::Reading(socket), Outcome::Read(octets)) => {
+            (Doing::Reading(socket), CallOutcome::Read(octets)) => {
                 let answered = self.read(now, socket, octets);
                 if answered > 0 && self.programs.digest > Duration::ZERO {
                     self.doing = Doing::Computing;
                     return Call::Compute(self.programs.digest.times(answered));
                 }
             }
-            (Doing::Writing(socket), Outcome::Wrote(octets)) => self.out.wrote(socket, octets),
-            (_, Outcome::Ready { read, write }) => {
+            (Doing::Writing(socket), CallOutcome::Wrote(octets)) => self.out.wrote(socket, octets),
+            (_, CallOutcome::Ready { read, write }) => {
                 self.readable = read;
                 self.out.have_space(write);
             }

@@ -5,7 +5,7 @@ mod outgoing;
 mod worker;
 
 use tinygram_engine::Instant;
-use tinygram_sim::program::{Call, Outcome, Program};
+use tinygram_sim::program::{Call, CallOutcome, Program};
 
 use super::trial::{LoadTrial, Message, Server};
 pub(super) use client::Client;
@@ -41,7 +41,7 @@ impl Thread {
 }
 
 impl Program for Thread {
-    fn next(&mut self, now: Instant, last: Outcome) -> Call {
+    fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
         match self {
             Self::Client(client) => client.next(now, last),
             Self::Server(worker) => worker.next(last),

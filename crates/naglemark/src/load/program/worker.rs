@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tinygram_engine::Duration;
-use tinygram_sim::program::{Call, Outcome, Sockets};
+use tinygram_sim::program::{Call, CallOutcome, Sockets};
 
 use super::outgoing::Outgoing;
 use super::{Doing, READ, message};
@@ -50,12 +50,12 @@ impl Worker {
         }
     }
 
-    pub(super) fn next(&mut self, last: Outcome) -> Call {
+    pub(super) fn next(&mut self, last: CallOutcome) -> Call {
         match (self.doing, last) {
-            (Doing::Reading(socket), Outcome::Read(octets)) => self.read(socket, octets),
-            (Doing::Writing(socket), Outcome::Wrote(octets)) => self.out.wrote(socket, octets),
+            (Doing::Reading(socket), CallOutcome::Read(octets)) => self.read(socket, octets),
+            (Doing::Writing(socket), CallOutcome::Wrote(octets)) => self.out.wrote(socket, octets),
             (Doing::Computing, _) => self.answer(),
-            (_, Outcome::Ready { read, write }) => {
+            (_, CallOutcome::Ready { read, write }) => {
                 self.readable = read;
                 self.out.have_space(write);
             }

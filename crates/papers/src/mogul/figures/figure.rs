@@ -5,14 +5,16 @@ use tinygram_engine::sender::send_policy::Registered;
 use tinygram_naglemark::hosts::{Model, PaperHosts};
 use tinygram_naglemark::{Keep, MediumKind, Plan, Sample, Yardstick, regression};
 
-use crate::experiment::{Class, Effort, Mark, Origin, Outcome, Parameter, Plot, Row, Series};
+use crate::experiment::{
+    Class, Effort, Origin, Outcome, Parameter, Plot, PlotMark, PlotSeries, Row,
+};
 use crate::mogul::published::Table;
 use crate::mogul::scores::{RULES, parameters};
 use crate::mogul::shown::{by_delay, elapsed_ms, row};
 use crate::mogul::stalled::{outcome, plan};
 use crate::mogul::tables::entry_tolerance;
 use crate::standard::Standard;
-use crate::value::{Tolerance, Value};
+use crate::value::{PaperValue, Tolerance};
 
 pub(super) const KIB: u64 = 1024;
 
@@ -78,8 +80,8 @@ impl Figure {
     pub(super) fn score(&self, published: Option<f64>, tolerance: Tolerance) -> Row {
         row(
             "score (%)",
-            published.map(|percent| Standard::printed(Value::Number(percent, 1))),
-            Value::Number(self.score_percent, 1),
+            published.map(|percent| Standard::printed(PaperValue::Number(percent, 1))),
+            PaperValue::Number(self.score_percent, 1),
             tolerance,
             Class::Fitted,
         )
@@ -136,7 +138,7 @@ impl Figure {
                 .map(|it| (f64::from(it.length), elapsed_ms(it)))
                 .collect()
         };
-        let line = |name: &str, multiplier: u32, mark| Series {
+        let line = |name: &str, multiplier: u32, mark| PlotSeries {
             name: name.into(),
             mark,
             points: [0, LONGEST]
@@ -150,11 +152,11 @@ impl Figure {
                 .into(),
         };
         let lines = [
-            line("estimate: length / raw rate + 10 ms", 1, Mark::Line),
+            line("estimate: length / raw rate + 10 ms", 1, PlotMark::Line),
             line(
                 "cutoff: three times the estimate",
                 Plan::PAPER_MULTIPLIER,
-                Mark::Dashed,
+                PlotMark::Dashed,
             ),
         ];
         let summary = Registered::named(self.variant).map_or("", |entry| entry.label);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tinygram_papers::moldeklev::cures::Examined;
-use tinygram_papers::moldeklev::predict::Class;
+use tinygram_papers::moldeklev::predict::DeadlockClass;
 use tinygram_report::{Document, json as to_json};
 
 use super::super::find::Findings;
@@ -68,8 +68,8 @@ impl Seen {
                 deadlock: deadlock.is_some(),
                 class: deadlock.map(|deadlock| super::class(deadlock.class)),
                 inequality: deadlock.map(|deadlock| match deadlock.class {
-                    Class::WindowUpdate => 1,
-                    Class::Copying | Class::Timer => 2,
+                    DeadlockClass::WindowUpdate => 1,
+                    DeadlockClass::Copying | DeadlockClass::Timer => 2,
                 }),
                 sent_bytes: deadlock.map(|deadlock| deadlock.sent),
                 buffered_bytes: deadlock.map(|deadlock| deadlock.buffered),

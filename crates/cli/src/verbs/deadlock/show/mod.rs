@@ -6,7 +6,7 @@ mod rows;
 mod text;
 
 use serde::Serialize;
-use tinygram_papers::moldeklev::predict::{Area, Class, Threshold};
+use tinygram_papers::moldeklev::predict::{Area, DeadlockClass, Threshold};
 
 use super::plan::Parameters;
 
@@ -65,11 +65,11 @@ const fn area(area: Area) -> &'static str {
 }
 
 /// Returns the name of a class of deadlocks.
-const fn class(class: Class) -> &'static str {
+const fn class(class: DeadlockClass) -> &'static str {
     match class {
-        Class::WindowUpdate => "window-update",
-        Class::Copying => "copying",
-        Class::Timer => "timer",
+        DeadlockClass::WindowUpdate => "window-update",
+        DeadlockClass::Copying => "copying",
+        DeadlockClass::Timer => "timer",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use tinygram_papers::moldeklev::cures::{Cure, Examined};
-use tinygram_papers::moldeklev::predict::{Area, Class, Deadlock};
+use tinygram_papers::moldeklev::predict::{Area, Deadlock, DeadlockClass};
 use tinygram_report::{Column, Entry, Table};
 
 use super::super::find::Findings;
@@ -58,12 +58,12 @@ fn verdict(parameters: &Parameters, asked: &Examined) -> String {
         return format!("{why}\nSimulated: {simulated}");
     };
     let how = match deadlock.class {
-        Class::WindowUpdate => {
+        DeadlockClass::WindowUpdate => {
             "Deadlocks by the window update rule (1): all of the send buffer is not \
                                 enough to make the receiver acknowledge."
         }
-        Class::Copying => "Deadlocks by how data is copied and held (2): at once.",
-        Class::Timer => {
+        DeadlockClass::Copying => "Deadlocks by how data is copied and held (2): at once.",
+        DeadlockClass::Timer => {
             "Deadlocks by the timer and what is held (2): as soon as a timer's ACK comes \
                          while only a part of a flight has arrived."
         }

@@ -7,7 +7,7 @@ use tinygram_papers::Standard;
 use tinygram_papers::davids::published::{Published, TRACES};
 use tinygram_papers::davids::trace::{AckClock, Parameters};
 use tinygram_papers::experiment::{Effort, Outcome};
-use tinygram_papers::value::Value;
+use tinygram_papers::value::PaperValue;
 
 use super::{ETHERNET_MTU, Here, in_kernel, ours, text};
 
@@ -48,7 +48,7 @@ fn trace(here: &mut Here, published: &Published) {
     let slow = matches!(published.parameters.ack_clock, AckClock::Cyclic { period, .. } if period.as_millis_f64() < 200.0);
     if slow {
         let cell = vec![
-            ("trace", Value::Count(published.trace.into())),
+            ("trace", PaperValue::Count(published.trace.into())),
             ("measure", text("data")),
         ];
         return here.cannot(cell, None, OWN_CLOCK);
@@ -79,7 +79,7 @@ impl Reader {
     fn trace(&self, here: &mut Here, published: &Published) {
         let cell = |measure: &str| {
             vec![
-                ("trace", Value::Count(published.trace.into())),
+                ("trace", PaperValue::Count(published.trace.into())),
                 ("reader", text(self.name)),
                 ("measure", text(measure)),
             ]
@@ -88,23 +88,23 @@ impl Reader {
         let last = heard.map(|mut heard| heard.pop().expect("an answer"));
         let count = |of: &dyn Fn(&Heard) -> u64| {
             last.as_ref()
-                .map(|it| Value::Count(of(it)))
+                .map(|it| PaperValue::Count(of(it)))
                 .map_err(Clone::clone)
         };
         let printed =
-            |count: Option<u64>| count.map(|count| Standard::printed(Value::Count(count)));
+            |count: Option<u64>| count.map(|count| Standard::printed(PaperValue::Count(count)));
         let (data, acks) = (count(&|it| it.data_segments), count(&|it| it.acks));
         let packets = count(&|it| it.data_segments + it.acks);
         let sending = last
             .as_ref()
             .map_err(Clone::clone)
-            .map(|it| Value::Number(it.spread().as_secs_f64() * 1000.0, 1));
+            .map(|it| PaperValue::Number(it.spread().as_secs_f64() * 1000.0, 1));
         here.row(cell("data"), printed(published.data), data);
         here.row(cell("ACKs"), printed(published.acks), acks);
         here.row(cell("packets"), printed(published.packets), packets);
         let printed_ms = published
             .sending_ms
-            .map(|ms| Standard::printed(Value::Number(ms, 0)));
+            .map(|ms| Standard::printed(PaperValue::Number(ms, 0)));
         here.row(cell("sending [ms]"), printed_ms, sending);
     }
 }

@@ -9,7 +9,7 @@ use tinygram_papers::doupnik::published::{File, Pair, Setting, TABLE};
 use tinygram_papers::doupnik::table::HEADERS;
 use tinygram_papers::doupnik::{tail_behind_an_odd_segment, web};
 use tinygram_papers::experiment::{Effort, Outcome};
-use tinygram_papers::value::Value;
+use tinygram_papers::value::PaperValue;
 
 use super::{ETHERNET_MTU, Here, SILENCE, in_kernel, mean_ms, ours, text};
 
@@ -78,19 +78,19 @@ fn rate(here: &mut Here, pair: &Pair, setting: Setting, file: File, effort: &Eff
     let heard = here.talk(&talk(&policy, pair.window, answers));
     let measured = heard.map(|heard| {
         let times: Vec<_> = heard[WARM_UP..].iter().map(Heard::elapsed).collect();
-        Value::Number(1000.0 / mean_ms(&times), 0)
+        PaperValue::Number(1000.0 / mean_ms(&times), 0)
     });
     let cell = vec![
         ("client", text(pair.client.name())),
         ("server", text(pair.server.name())),
-        ("window", Value::Count(pair.window)),
+        ("window", PaperValue::Count(pair.window)),
         ("policy", text(policy.to_string())),
         ("file", text(file.name())),
         ("measure", text("req/s")),
     ];
     here.row(
         cell,
-        Some(Standard::printed(Value::Count(rates.requests.into()))),
+        Some(Standard::printed(PaperValue::Count(rates.requests.into()))),
         measured,
     );
 }
@@ -108,7 +108,7 @@ fn sweep(here: &mut Here, policy: &SendPolicy) {
         let stalls = heard[WARM_UP..].iter().map(|it| it.stalls(SILENCE) > 0);
         stalls.collect()
     });
-    let share = |count: usize| Value::Number(100.0 * count as f64 / sizes.len() as f64, 1);
+    let share = |count: usize| PaperValue::Number(100.0 * count as f64 / sizes.len() as f64, 1);
     let cell = |measure: &str| {
         vec![
             ("policy", text(policy.to_string())),
@@ -136,7 +136,7 @@ fn sweep(here: &mut Here, policy: &SendPolicy) {
                     .count(),
             )
         });
-        let all = Standard::derived(Value::Number(100.0, 1));
+        let all = Standard::derived(PaperValue::Number(100.0, 1));
         here.row(cell("sizes where parity is right [%]"), Some(all), same);
     }
 }

@@ -6,7 +6,7 @@ use tinygram_naglemark_live::{Heard, Piece, Talk};
 use tinygram_papers::experiment::{Effort, Outcome};
 use tinygram_papers::heidemann::published::{STALL_MS, TABLE_1};
 use tinygram_papers::heidemann::{APACHE_BUFFER, BODIES, HEADERS, REQUESTS};
-use tinygram_papers::{Standard, value::Value};
+use tinygram_papers::{Standard, value::PaperValue};
 
 use super::{ETHERNET_MTU, Here, SILENCE, in_kernel, mean_ms, ours, text};
 
@@ -61,7 +61,7 @@ pub(super) fn run(effort: &Effort) -> Outcome {
     }
     here.cannot(
         vec![("fixes", text("none")), ("measure", text("short initial segment (2.2): stalls of document 1"))],
-        Some(Standard::derived(Value::Number(1.0, 0))),
+        Some(Standard::derived(PaperValue::Number(1.0, 0))),
         "its window of two segments counts octets; Linux's begins with ten segments and counts those",
     );
     let parameters = vec![
@@ -97,7 +97,7 @@ impl Server {
         let cell = |measure: String| vec![("fixes", text(self.fixes)), ("measure", text(measure))];
         let mean = transactions.as_ref().map_err(Clone::clone).map(|all| {
             let whole = |heard: &Vec<Heard>| heard.iter().map(Heard::elapsed).sum();
-            Value::Number(
+            PaperValue::Number(
                 mean_ms(&all.iter().map(whole).collect::<Vec<Duration>>()),
                 1,
             )
@@ -107,11 +107,11 @@ impl Server {
         for document in 0..BODIES.len() {
             let stalls = transactions.as_ref().map_err(Clone::clone).map(|all| {
                 let of_it = all.iter().map(|heard| heard[document].stalls(SILENCE));
-                Value::Number(of_it.sum::<usize>() as f64 / all.len() as f64, 2)
+                PaperValue::Number(of_it.sum::<usize>() as f64 / all.len() as f64, 2)
             });
             let standard = self
                 .stalls_of(document)
-                .map(|stalls| Standard::derived(Value::Number(stalls, 0)));
+                .map(|stalls| Standard::derived(PaperValue::Number(stalls, 0)));
             here.row(
                 cell(format!("stalls of document {}", document + 1)),
                 standard,
@@ -170,7 +170,7 @@ impl Server {
 }
 
 fn printed(value: f64, digits: u8) -> Option<Standard> {
-    Some(Standard::printed(Value::Number(value, digits)))
+    Some(Standard::printed(PaperValue::Number(value, digits)))
 }
 
 fn longest_gap(heard: &Heard) -> Duration {

@@ -10,11 +10,11 @@ mod moldeklev;
 
 use std::time::Duration;
 
-use tinygram_kernel::Policy;
+use tinygram_kernel::BpfPolicy;
 use tinygram_link::emulator::Rules;
 use tinygram_naglemark_live::{Heard, Talk, TwoHosts};
 use tinygram_papers::experiment::{Class, Layout, Origin, Outcome, Paper, Parameter, Row};
-use tinygram_papers::value::{Tolerance, Value};
+use tinygram_papers::value::{PaperValue, Tolerance};
 use tinygram_papers::{Experiment, Standard};
 
 /// All of them.
@@ -82,11 +82,12 @@ impl Here {
     /// Adds a row; what could not be measured says why.
     fn row(
         &mut self,
-        cell: Vec<(&'static str, Value)>,
+        cell: Vec<(&'static str, PaperValue)>,
         standard: Option<Standard>,
-        measured: Result<Value, String>,
+        measured: Result<PaperValue, String>,
     ) {
-        let reproduced = measured.unwrap_or_else(|why| Value::Text(format!("not measured: {why}")));
+        let reproduced =
+            measured.unwrap_or_else(|why| PaperValue::Text(format!("not measured: {why}")));
         self.rows.push(Row {
             cell,
             standard,
@@ -97,11 +98,16 @@ impl Here {
     }
 
     /// Adds a row for what this kernel cannot be made to do.
-    fn cannot(&mut self, cell: Vec<(&'static str, Value)>, standard: Option<Standard>, why: &str) {
+    fn cannot(
+        &mut self,
+        cell: Vec<(&'static str, PaperValue)>,
+        standard: Option<Standard>,
+        why: &str,
+    ) {
         self.row(
             cell,
             standard,
-            Ok(Value::Text(format!("cannot be had: {why}"))),
+            Ok(PaperValue::Text(format!("cannot be had: {why}"))),
         );
     }
 
@@ -121,12 +127,12 @@ impl Here {
 }
 
 /// Returns the policy with this name as BPF.
-fn in_kernel(name: &str) -> &'static Policy {
-    Policy::named(name).expect("a policy that there is as BPF")
+fn in_kernel(name: &str) -> &'static BpfPolicy {
+    BpfPolicy::named(name).expect("a policy that there is as BPF")
 }
 
-fn text(text: impl Into<String>) -> Value {
-    Value::Text(text.into())
+fn text(text: impl Into<String>) -> PaperValue {
+    PaperValue::Text(text.into())
 }
 
 /// Returns a parameter that is ours and not the paper's.

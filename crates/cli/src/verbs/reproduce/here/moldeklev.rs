@@ -7,7 +7,7 @@ use tinygram_papers::Standard;
 use tinygram_papers::experiment::{Effort, Outcome};
 use tinygram_papers::moldeklev::hosts::ATM_MSS;
 use tinygram_papers::moldeklev::published::{SIZES, TABLE_1, TABLE_2B, Table};
-use tinygram_papers::value::Value;
+use tinygram_papers::value::PaperValue;
 
 use super::{Here, SILENCE, in_kernel, ours, text};
 
@@ -76,15 +76,15 @@ fn measure(here: &mut Here, table: &str, policy: &'static str, printed: &Table) 
             }
             let cell = vec![
                 ("table", text(table)),
-                ("s", Value::Count(*send)),
-                ("r", Value::Count(*receive)),
+                ("s", PaperValue::Count(*send)),
+                ("r", PaperValue::Count(*receive)),
                 ("measure", text("stalls in 16 writes (paper: Mbit/s)")),
             ];
-            let standard = Standard::printed(Value::Number(*mbits, 2));
+            let standard = Standard::printed(PaperValue::Number(*mbits, 2));
             here.row(
                 cell,
                 Some(standard),
-                stalls.map(|stalls| Value::Count(stalls as u64)),
+                stalls.map(|stalls| PaperValue::Count(stalls as u64)),
             );
         }
     }
@@ -104,8 +104,8 @@ fn measure(here: &mut Here, table: &str, policy: &'static str, printed: &Table) 
     ];
     for (measure, paper, count) in counts {
         let cell = vec![("table", text(table)), ("measure", text(measure))];
-        let standard = Standard::derived(Value::Count(paper));
-        let measured = lacking.clone().map_or(Ok(Value::Count(count)), Err);
+        let standard = Standard::derived(PaperValue::Count(paper));
+        let measured = lacking.clone().map_or(Ok(PaperValue::Count(count)), Err);
         here.row(cell, Some(standard), measured);
     }
 }

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use tinygram_papers::Experiment;
 use tinygram_papers::Source;
-use tinygram_papers::experiment::{Mark, Origin, Parameter, Plot, Row};
-use tinygram_papers::value::{Tolerance, Value};
+use tinygram_papers::experiment::{Origin, Parameter, Plot, PlotMark, Row};
+use tinygram_papers::value::{PaperValue, Tolerance};
 use tinygram_report::{Document, json};
 
 use super::super::bench::{Reproduced, Tally};
@@ -169,7 +169,7 @@ fn measured(it: &Reproduced) -> Measured {
 fn row(row: &Row) -> JsonRow {
     let held_to = row.held_to();
     let from = |source| held_to.filter(|_| row.source() == Some(source));
-    let allowed = held_to.and_then(Value::number);
+    let allowed = held_to.and_then(PaperValue::number);
     let allowed = allowed.and_then(|paper| words::allowed(row.tolerance, paper));
     let distance = |paper: f64| allowed.map(|(low, high)| f64::max(paper - low, high - paper));
     JsonRow {
@@ -182,7 +182,7 @@ fn row(row: &Row) -> JsonRow {
         wanted: from(Source::Derived).map(value),
         at_most: from(Source::Bound).map(|_| tidy(row.most())),
         reproduced: value(&row.reproduced),
-        tolerance: match held_to.and_then(Value::number) {
+        tolerance: match held_to.and_then(PaperValue::number) {
             Some(paper) => distance(paper).map(tidy),
             // Words either agree or do not.
             None => (held_to.is_some() && row.tolerance != Tolerance::Unbounded).then_some(0.0),
@@ -195,11 +195,11 @@ fn row(row: &Row) -> JsonRow {
 }
 
 /// Returns the value with all its digits: shown values are rounded, compared ones are not.
-fn value(value: &Value) -> Json {
+fn value(value: &PaperValue) -> Json {
     match value {
-        Value::Number(number, _) => (*number).into(),
-        Value::Count(count) => (*count).into(),
-        Value::Text(text) => text.as_str().into(),
+        PaperValue::Number(number, _) => (*number).into(),
+        PaperValue::Count(count) => (*count).into(),
+        PaperValue::Text(text) => text.as_str().into(),
     }
 }
 
@@ -226,13 +226,13 @@ fn plot(plot: &Plot) -> JsonPlot {
     let series = plot.series.iter().map(|series| JsonSeries {
         name: series.name.clone(),
         mark: match series.mark {
-            Mark::Dots => "dots",
-            Mark::Crosses => "crosses",
-            Mark::Squares => "squares",
-            Mark::Line => "line",
-            Mark::Dashed => "dashed",
-            Mark::Steps => "steps",
-            Mark::Row => "row",
+            PlotMark::Dots => "dots",
+            PlotMark::Crosses => "crosses",
+            PlotMark::Squares => "squares",
+            PlotMark::Line => "line",
+            PlotMark::Dashed => "dashed",
+            PlotMark::Steps => "steps",
+            PlotMark::Row => "row",
         },
         points: series.points.clone(),
     });

@@ -1,7 +1,7 @@
 //! The page: every table side by side, traces, plots, and the details behind each.
 
 use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_papers::experiment::{Mark as PaperMark, Paper, Plot, Status};
+use tinygram_papers::experiment::{Paper, Plot, PlotMark, Status};
 use tinygram_report::{
     Article, Axis, Badge, Chart, Mark, Page, Part, Point, Section, Series, Tone,
 };
@@ -146,7 +146,7 @@ fn badges(tally: Tally) -> Vec<Badge> {
 
 fn chart(plot: &Plot) -> Chart {
     // A figure with rows has nothing else, and each row has its own line.
-    let is_rows = plot.series.iter().all(|it| it.mark == PaperMark::Row);
+    let is_rows = plot.series.iter().all(|it| it.mark == PlotMark::Row);
     let of_row = |row: usize| is_rows.then_some(row as f64);
     let series = plot.series.iter().enumerate();
     let series = series.map(|(at, it)| {
@@ -166,15 +166,15 @@ fn chart(plot: &Plot) -> Chart {
     }
 }
 
-const fn mark(mark: PaperMark) -> Mark {
+const fn mark(mark: PlotMark) -> Mark {
     match mark {
-        PaperMark::Dots => Mark::Dots,
-        PaperMark::Crosses => Mark::Crosses,
-        PaperMark::Squares => Mark::Squares,
-        PaperMark::Line => Mark::Line,
-        PaperMark::Dashed => Mark::Dashed,
-        PaperMark::Steps => Mark::Steps,
-        PaperMark::Row => Mark::Strokes,
+        PlotMark::Dots => Mark::Dots,
+        PlotMark::Crosses => Mark::Crosses,
+        PlotMark::Squares => Mark::Squares,
+        PlotMark::Line => Mark::Line,
+        PlotMark::Dashed => Mark::Dashed,
+        PlotMark::Steps => Mark::Steps,
+        PlotMark::Row => Mark::Strokes,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use tinygram_papers::Source;
 use tinygram_papers::experiment::Row;
-use tinygram_papers::value::Value as PaperValue;
+use tinygram_papers::value::PaperValue;
 use tinygram_tables::{Rows, Value, schemas};
 
 use super::super::bench::Reproduced;

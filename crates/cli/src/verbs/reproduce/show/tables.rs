@@ -1,7 +1,7 @@
 //! An outcome's rows as tables: a grid as in the paper, or a line each.
 
 use tinygram_papers::experiment::{Layout, Outcome, Row, Status};
-use tinygram_papers::value::{Tolerance, Value};
+use tinygram_papers::value::{PaperValue, Tolerance};
 use tinygram_papers::{Source, Standard};
 use tinygram_report::{Align, Column, Entry, Table};
 
@@ -51,7 +51,7 @@ fn list(rows: &[&Row]) -> Table {
     let mut columns: Vec<Column> = names
         .map(|(name, _)| Column::words(words::key(name)))
         .collect();
-    let is_text = |row: &&&Row| matches!(row.reproduced, Value::Text(_));
+    let is_text = |row: &&&Row| matches!(row.reproduced, PaperValue::Text(_));
     let align = match rows.iter().any(|row| is_text(&row)) {
         true => Align::Left,
         false => Align::Right,
@@ -191,7 +191,7 @@ fn allowed(row: &Row) -> String {
 
 /// Returns how much of its tolerance a row uses: 0 for nothing, 1 for all of it or more.
 fn weight(row: &Row) -> f64 {
-    let numbers = row.held_to().and_then(Value::number);
+    let numbers = row.held_to().and_then(PaperValue::number);
     let (Some(paper), Some(ours)) = (numbers, row.reproduced.number()) else {
         return match row.status() {
             Status::KnownMismatch | Status::Miss => 1.0,

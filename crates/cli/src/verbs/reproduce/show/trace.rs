@@ -9,7 +9,10 @@ use crate::capture;
 /// receiver. As in tcpdump, times are truncated to microseconds.
 pub(super) fn lines(trace: &Trace) -> Vec<String> {
     let began = trace.sent.first().map(|(_, frame)| frame.at);
-    let line = |(side, frame): &(tinygram_sim::medium::Side, tinygram_sim::medium::Frame)| {
+    let line = |(side, frame): &(
+        tinygram_sim::medium::Side,
+        tinygram_sim::medium::MediumFrame,
+    )| {
         let micros = began.map_or(0, |began| micros(frame.at) - micros(began));
         let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
         let [from, to] = [side.index(), side.other().index()].map(|at| trace.hosts[at]);

@@ -1,7 +1,7 @@
 //! The wording of results, the same in every format.
 
 use tinygram_papers::experiment::{Class, Origin, Paper, Row, Status};
-use tinygram_papers::value::{Tolerance, Value};
+use tinygram_papers::value::{PaperValue, Tolerance};
 use tinygram_papers::{Experiment, Source};
 use tinygram_report::Tone;
 use tinygram_report::units::size;
@@ -119,9 +119,9 @@ pub(super) fn counted(count: usize, what: &str) -> String {
 }
 
 /// Returns a part of a cell; sizes are written as in the papers.
-pub(super) fn part(value: &Value) -> String {
+pub(super) fn part(value: &PaperValue) -> String {
     match value {
-        Value::Count(octets) if *octets >= 1024 => size(*octets),
+        PaperValue::Count(octets) if *octets >= 1024 => size(*octets),
         other => other.to_string(),
     }
 }
@@ -133,8 +133,8 @@ pub(super) fn key(key: &str) -> String {
 
 /// Returns in a line what a row belongs to.
 pub(super) fn cell(row: &Row) -> String {
-    let word = |(name, value): &(&str, Value)| match value {
-        Value::Text(text) => text.clone(),
+    let word = |(name, value): &(&str, PaperValue)| match value {
+        PaperValue::Text(text) => text.clone(),
         value => format!("{} {}", key(name), part(value)),
     };
     row.cell.iter().map(word).collect::<Vec<_>>().join(", ")
