@@ -18,7 +18,6 @@ mod glossary;
 mod hand;
 mod heard;
 mod help;
-mod interrupt;
 mod shown;
 mod stop;
 mod supervise;

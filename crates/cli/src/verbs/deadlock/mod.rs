@@ -12,24 +12,23 @@ use tinygram_tables::Rows;
 
 use crate::exit::{Done, Failure};
 use crate::files::failed;
-use crate::{capture, interrupt, terminal};
+use crate::{capture, stop, terminal};
 use find::Findings;
 use plan::Plan;
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let plan = Plan::from(args)?;
-    interrupt::watch();
+    stop::at_once();
     let findings = Findings::of(&plan);
     let parameters = &plan.parameters;
     if let (Some((path, into)), Some(pairs)) = (plan.plane, &findings.plane) {
         let threshold = Threshold::of(&plan.transfer.rules.receiver);
         let picture = show::plane(parameters, &threshold, pairs);
-        interrupt::shielded(|| into.write(picture.as_bytes()))
-            .map_err(|error| failed(&path, error))?;
+        stop::shielded(|| into.write(picture.as_bytes())).map_err(|error| failed(&path, error))?;
     }
     if let (Some((_, kept)), Some(seen)) = (plan.capture, &findings.seen) {
         let in_place_of_the_answer = kept.goes_to_stdout();
-        interrupt::shielded(|| kept.write_files(seen, &show::comment(parameters)))?;
+        stop::shielded(|| kept.write_files(seen, &show::comment(parameters)))?;
         if in_place_of_the_answer {
             return capture::print(seen);
         }
@@ -41,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let Some((path, into)) = plan.output else {
         return terminal::print(text.as_bytes());
     };
-    interrupt::shielded(|| into.write(text.as_bytes())).map_err(|error| failed(&path, error))?;
+    stop::shielded(|| into.write(text.as_bytes())).map_err(|error| failed(&path, error))?;
     Ok(Done::Well)
 }
 

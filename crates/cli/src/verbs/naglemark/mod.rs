@@ -24,7 +24,7 @@ use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_tables::Rows;
 
 use crate::exit::{Done, Failure};
-use crate::{estimate, interrupt, terminal};
+use crate::{estimate, stop, terminal};
 use echo::{OfPaper, OfSockets};
 use meant::{Meant, On, OnPaper, OnSockets};
 use outputs::{Appendix, Outputs};
@@ -60,7 +60,7 @@ pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
 
 /// Measures on the paper's hosts, and compares the results with the paper's tables.
 fn on_paper(args: &Args, meant: &Meant, on: &OnPaper, outputs: Outputs) -> Result<Done, Failure> {
-    interrupt::watch();
+    stop::at_once();
     let keep = match outputs.shows_transfers() {
         true => Keep::First,
         false => Keep::Scores,
@@ -258,7 +258,7 @@ fn scores_on_sockets(meant: &Meant, on: &OnSockets) -> Result<Vec<Outcome>, Fail
     let plan = &meant.plan;
     let opened = on.backends.iter().map(|name| on.open(*name, plan));
     let mut backends = opened.collect::<Result<Vec<_>, _>>()?;
-    interrupt::watch();
+    stop::at_once();
     let plans = [(plan, backends.len())];
     let backends = std::cell::RefCell::new(&mut backends);
     let measured = |plan: &Plan, keep, progress: &terminal::Progress| {

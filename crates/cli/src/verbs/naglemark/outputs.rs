@@ -13,7 +13,7 @@ use crate::capture::{self, Kept};
 use crate::exit::{Done, Failure};
 use crate::files::{each_its_own, failed, opened};
 use crate::shown::{self, Rendered};
-use crate::{interrupt, terminal};
+use crate::{stop, terminal};
 
 /// Every output of a run, checked to be writable.
 pub(crate) struct Outputs {
@@ -87,7 +87,7 @@ impl Outputs {
             None => Rendered::Text(shown.rendered(self.format, canvas)),
         };
         let traces_to_stdout = self.capture.goes_to_stdout();
-        let in_file = interrupt::shielded(|| self.write_files(&shown, &results, seen))?;
+        let in_file = stop::shielded(|| self.write_files(&shown, &results, seen))?;
         if traces_to_stdout {
             capture::print(seen)
         } else if in_file {

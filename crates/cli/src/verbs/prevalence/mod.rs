@@ -20,13 +20,13 @@ use tinygram_weblog::Survey;
 
 use crate::exit::{Done, Failure};
 use crate::files::{Given, Input};
-use crate::interrupt;
+use crate::stop;
 use plan::Plan;
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let plan = Plan::from(args)?;
     let outputs = outputs::Outputs::open(args)?;
-    interrupt::watch();
+    stop::at_once();
     let log = read::logs(&plan)?;
     outputs.show(&plan, &prevalence(&plan, log)?)
 }

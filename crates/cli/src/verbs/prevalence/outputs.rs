@@ -12,7 +12,7 @@ use super::tables;
 use crate::exit::{Done, Failure};
 use crate::files::{failed, opened, refuse_overwriting};
 use crate::shown::{self, Rendered};
-use crate::{interrupt, terminal};
+use crate::{stop, terminal};
 
 /// Every output of a run, checked to be writable.
 pub(super) struct Outputs {
@@ -68,11 +68,10 @@ impl Outputs {
             let page = prevalence
                 .page(&conditions(plan), facts(plan), shown::origin())
                 .to_html();
-            interrupt::shielded(|| file.write(page.as_bytes()))
-                .map_err(|error| failed(&path, error))?;
+            stop::shielded(|| file.write(page.as_bytes())).map_err(|error| failed(&path, error))?;
         }
         match self.results {
-            Some((path, file)) => interrupt::shielded(|| file.write(shown.bytes()))
+            Some((path, file)) => stop::shielded(|| file.write(shown.bytes()))
                 .map(|()| Done::Well)
                 .map_err(|error| failed(&path, error)),
             None => shown.print(),

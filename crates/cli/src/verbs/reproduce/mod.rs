@@ -13,7 +13,7 @@ pub(crate) use args::Args;
 use tinygram_tables::Rows;
 
 use crate::exit::{Done, Failure};
-use crate::{interrupt, terminal};
+use crate::{stop, terminal};
 use plan::Plan;
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     if args.list {
         return outputs.list(&plan);
     }
-    interrupt::watch();
+    stop::at_once();
     let reproduced = reproduced(args, &plan)?;
     let found = match bench::Tally::of_all(&reproduced).misses {
         0 => Done::Well,

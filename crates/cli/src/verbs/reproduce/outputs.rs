@@ -11,7 +11,7 @@ use super::show;
 use crate::exit::{Done, Failure};
 use crate::files::{failed, opened};
 use crate::shown::{self, Rendered};
-use crate::{interrupt, terminal};
+use crate::{stop, terminal};
 
 /// Every output of a run, checked to be writable.
 pub(crate) struct Outputs {
@@ -55,7 +55,7 @@ impl Outputs {
                 Rendered::Text(show::results(plan, reproduced, self.format, canvas))
             }
         };
-        interrupt::shielded(|| self.write_files(plan, reproduced))?;
+        stop::shielded(|| self.write_files(plan, reproduced))?;
         self.results_to_their_place(&results)
     }
 
@@ -91,8 +91,7 @@ impl Outputs {
         let Some((path, file)) = self.results else {
             return results.print();
         };
-        interrupt::shielded(|| file.write(results.bytes()))
-            .map_err(|error| failed(&path, error))?;
+        stop::shielded(|| file.write(results.bytes())).map_err(|error| failed(&path, error))?;
         Ok(Done::Well)
     }
 }

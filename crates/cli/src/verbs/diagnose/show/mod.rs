@@ -15,8 +15,8 @@ use super::plan::Plan;
 use super::results::Results;
 use crate::exit::{Done, Failure};
 use crate::files::{Input, failed};
-use crate::interrupt;
 use crate::shown::{self, Rendered};
+use crate::stop;
 
 pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
     if let Some((path, file)) = plan.html.take() {
@@ -46,7 +46,7 @@ pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
             let write = |into: &mut dyn Write| json::write(&echo, &results.diagnosis, into);
             return match output {
                 None => crate::terminal::stream(write),
-                Some((path, file)) => interrupt::shielded(|| file.fill(write))
+                Some((path, file)) => stop::shielded(|| file.fill(write))
                     .map(|()| Done::Well)
                     .map_err(|error| failed(&path, error)),
             };
@@ -63,7 +63,7 @@ pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
             }
             _ => shown.print(),
         },
-        Some((path, file)) => interrupt::shielded(|| file.write(shown.bytes()))
+        Some((path, file)) => stop::shielded(|| file.write(shown.bytes()))
             .map(|()| Done::Well)
             .map_err(|error| failed(&path, error)),
     }
@@ -83,14 +83,14 @@ fn explained(frame: u64, results: &Diagnosis) -> Result<String, Failure> {
 
 fn write_page(results: &Results, out: Destination) -> io::Result<()> {
     let page = html::page(&results.diagnosis, shown::origin())?.to_html();
-    interrupt::shielded(|| out.write(page.as_bytes()))
+    stop::shielded(|| out.write(page.as_bytes()))
 }
 
 /// Writes the files of the capture one after the other, as sections of one file.
 fn write_annotated(capture: &Capture, path: &Path, out: Destination) -> Result<(), Failure> {
     // The failure of the copy, which is more specific than the write error.
     let mut ended = None;
-    let written = interrupt::shielded(|| {
+    let written = stop::shielded(|| {
         out.fill(|into| {
             annotate::copy(capture, into).map_err(|reason| {
                 ended = Some(reason);

@@ -18,7 +18,7 @@ use super::args::load::{self as args, Args, Load};
 use crate::exit::{Done, Failure};
 use crate::files::{failed, opened};
 use crate::values::virtual_time;
-use crate::{interrupt, terminal};
+use crate::{stop, terminal};
 use show::Shown;
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let output = args.results.output.as_deref();
     let results = opened(output, Destination::open)?;
     let svg = opened(args.svg.as_deref(), Folder::open)?;
-    interrupt::watch();
+    stop::at_once();
     let pool = args.processors.pool()?;
     let shown = measured(args, plan, &hosts, &pool)?;
     let canvas = match results {
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         None => terminal::canvas(terminal::WIDTH),
     };
     let text = shown.rendered(args.format, canvas);
-    interrupt::shielded(|| {
+    stop::shielded(|| {
         if let Some((path, folder)) = &svg {
             for (name, chart) in shown.charts() {
                 folder
