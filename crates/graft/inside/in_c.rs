@@ -52,7 +52,7 @@ const FUTEX_OPERATION: u64 = 0x7f;
 const FUTEX_WAIT: u64 = 0;
 const FUTEX_WAIT_BITSET: u64 = 9;
 
-/// A read in a program in C, which may block: what is held leaves before it waits.
+/// Reads in a program in C, where a read may block: what is held leaves before it waits.
 #[inline(always)]
 fn blocking(caller: &Caller<'_>, call: &mut Call) -> Next {
     let shared = caller.shared;

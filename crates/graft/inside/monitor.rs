@@ -25,7 +25,7 @@ pub(crate) fn is_about(shared: &Shared) -> bool {
     now_ns < until_ns && watchdog::looked_lately(shared, now_ns)
 }
 
-/// A thread is about to sleep for so many microseconds. Only the monitor ever sleeps for 20.
+/// Hears that a thread is about to sleep for so many microseconds. Only the monitor ever sleeps for 20.
 pub(crate) fn sleeps(task: u64, us: u32, shared: &Shared) {
     let monitor = &shared.monitor;
     if monitor.task.load(Relaxed) != task {
@@ -56,7 +56,7 @@ pub(crate) fn sleeps(task: u64, us: u32, shared: &Shared) {
     alert_if_held_for(shared, long_ns, now_ns);
 }
 
-/// A thread is about to wait on a futex.
+/// Hears that a thread is about to wait on a futex.
 pub(crate) fn waits(task: u64, word: u64, shared: &Shared) {
     let monitor = &shared.monitor;
     if monitor.task.load(Relaxed) != task {
@@ -67,7 +67,7 @@ pub(crate) fn waits(task: u64, word: u64, shared: &Shared) {
     alert_if_held_for(shared, 0, now_ns(shared));
 }
 
-/// A thread wakes those that wait on a futex.
+/// Hears that a thread wakes those that wait on a futex.
 pub(crate) fn wakes(word: u64, shared: &Shared) {
     let monitor = &shared.monitor;
     let absence = monitor.until_ns.load(SeqCst);
@@ -82,7 +82,7 @@ pub(crate) fn wakes(word: u64, shared: &Shared) {
     }
 }
 
-/// Nobody knows when the monitor comes by again. It waits on a futex, or (0) sleeps.
+/// Notes that nobody knows when the monitor comes by again: it waits on a futex, or (0) sleeps.
 fn leaves(monitor: &Monitor, word: u64) {
     let absences = monitor.absences.load(Relaxed).wrapping_add(1);
     monitor.absences.store(absences, Relaxed);

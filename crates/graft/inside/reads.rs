@@ -11,7 +11,7 @@ use crate::table::socket;
 use crate::thread::Caller;
 use crate::{flush, sockets, waits};
 
-/// A read on any descriptor.
+/// Handles a read on any descriptor.
 #[inline(always)]
 pub(crate) fn incoming(caller: &Caller<'_>, call: &mut Call) -> Next {
     let shared = caller.shared;

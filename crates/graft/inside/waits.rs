@@ -24,7 +24,7 @@ pub(crate) fn take_over(caller: &Caller<'_>) {
     }
 }
 
-/// The thread is about to wait for events or for another thread.
+/// Sends what the thread holds before it waits for events or for another thread.
 pub(crate) fn before(caller: &Caller<'_>) {
     has_waited(caller.shared, caller.thread.task.load(Relaxed));
     if flush::holds(caller) {
@@ -37,8 +37,8 @@ pub(crate) fn has_waited(shared: &Shared, task: u64) {
     add(waits_of(shared, task), 1);
 }
 
-/// Another program is about to take this one's place, or that of a child that shares its memory: what
-/// is held must not stay behind.
+/// Sends what is held before another program takes this one's place, or that of a child that shares its memory: it must
+/// not stay behind.
 pub(crate) fn before_another_program(shared: &Shared) {
     add(&shared.executed, 1);
     // SAFETY: asks for a number.
@@ -59,7 +59,7 @@ pub(crate) fn everything(shared: &Shared) {
     }
 }
 
-/// From now on everything passes through.
+/// Sends everything that is held, and lets everything pass through from now on.
 pub(crate) fn inert(shared: &Shared, why: Inert) {
     shared.inert.store(why as u32, Relaxed);
     everything(shared);

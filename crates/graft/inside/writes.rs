@@ -85,7 +85,7 @@ fn passes_unwatched(shared: &Shared, socket: &Socket) {
 /// The flags with which `sendto` may be held.
 const PLAIN: u64 = MSG_NOSIGNAL | MSG_DONTWAIT;
 
-/// Any other call that sends on `fd`, which cannot hold anything: it belongs to the message.
+/// Handles any other call that sends on `fd`, which cannot hold anything: it belongs to the message.
 #[inline(always)]
 pub(crate) fn alongside(caller: &Caller<'_>, call: &mut Call, fd: u64) -> Next {
     let shared = caller.shared;

@@ -135,7 +135,7 @@ pub(crate) fn before_end(fd: c_int) {
     });
 }
 
-/// With `CLOSE_RANGE_CLOEXEC` nothing is closed, nor if the kernel refuses the call.
+/// Settles what is about to be closed: nothing with `CLOSE_RANGE_CLOEXEC`, nor if the kernel refuses the call.
 pub(crate) fn before_close_range(first: c_uint, last: c_uint, flags: c_int) {
     if first <= last && flags & !(libc::CLOSE_RANGE_UNSHARE as c_int) == 0 {
         before_end_from(first, last);
@@ -209,7 +209,7 @@ fn before_copy(fd: c_int, target: c_int) {
     }
 }
 
-/// Two numbers now lead to one socket: `O_NONBLOCK` set through one is not noticed for the other.
+/// Notes that two numbers lead to one socket: `O_NONBLOCK` set through one is not noticed for the other.
 pub(crate) fn after_copy(fd: c_int, copy: c_int) {
     if copy < 0 || copy == fd {
         return;

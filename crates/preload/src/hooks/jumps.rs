@@ -50,7 +50,7 @@ macro_rules! jump {
 
 jump! {
     fn syscall => before_syscall;
-    /// The child runs on its parent's stack until it executes, so no frame of the hook may remain.
+    /// Leaves no frame of the hook: the child runs on its parent's stack until it executes.
     fn vfork => before_vfork;
     fn clone => before_clone;
 }

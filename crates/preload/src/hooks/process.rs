@@ -12,8 +12,8 @@ use crate::page::Cause;
 use crate::{clock, kernel, orders, page, sockets, table, thread, watchdog};
 
 interpose! {
-    /// The watchdog's thread is ended while the process forks. So a program with one thread forks
-    /// with one, and Python, which warns of forks with several threads, does not.
+    /// Ends the watchdog's thread while the process forks. So a program with one thread forks with one, and Python, which
+    /// warns of forks with several threads, does not.
     fn fork() -> pid_t {
         before_fork();
         announce();
@@ -167,7 +167,7 @@ interpose! {
         unsafe { prctl::next(option, a, b, c, d) }
     }
 
-    /// Both refuse some namespaces to a process with several threads.
+    /// Stops the watchdog's thread, as `setns` does: both refuse some namespaces to a process with several threads.
     fn unshare(flags: c_int) -> c_int {
         watchdog::stop();
         unsafe { unshare::next(flags) }

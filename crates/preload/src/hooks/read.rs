@@ -165,8 +165,7 @@ fn around_tcp(
     }
 }
 
-/// A fortified read's own check comes first: the try must not overrun a buffer that the call would
-/// refuse.
+/// Makes a fortified read's own check first: the try must not overrun a buffer that the call would refuse.
 unsafe fn recv_checked(
     fd: c_int,
     buffer: *mut c_void,

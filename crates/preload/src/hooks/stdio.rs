@@ -11,8 +11,7 @@ use crate::table::{self, Identity, Kind};
 use crate::thread;
 
 interpose! {
-    /// A stream's own buffer coalesces what it writes, so that leaves at once: `TCP_NODELAY` is
-    /// set.
+    /// Sets `TCP_NODELAY`: a stream's own buffer coalesces what it writes, so that leaves at once.
     fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
         keeper::flush(fd, Cause::Program);
         let stream = unsafe { fdopen::next(fd, mode) };
@@ -22,7 +21,7 @@ interpose! {
         stream
     }
 
-    /// The C library closes the descriptor itself.
+    /// Settles the descriptor, which the C library closes itself.
     fn fclose(stream: *mut FILE) -> c_int {
         unsafe {
             if !stream.is_null() {

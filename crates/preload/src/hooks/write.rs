@@ -89,7 +89,7 @@ interpose! {
         }
     }
 
-    /// Several messages make a large write together; a program that batches needs no holding.
+    /// Holds nothing: several messages make a large write together, and a program that batches needs no holding.
     fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int {
         unsafe {
             let taken = keeper::taking(fd, Cause::LargeWrite);
