@@ -18,6 +18,7 @@ extern crate std;
 
 mod debt;
 mod memory;
+mod only;
 mod pace;
 mod purse;
 mod rules;
@@ -25,6 +26,7 @@ mod trial;
 mod wait;
 
 pub use memory::{Decision, Habit, Memory, Write};
+pub use only::{Only, mapped, unmapped};
 pub use pace::Pace;
 pub use rules::{Policy, Rules};
 pub use trial::{Next, Spent, Trial, Turn, Verdict};

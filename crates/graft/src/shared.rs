@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::time::{Duration, Instant};
 
-use tinygram_coalesce::{Policy, Rules};
+use tinygram_coalesce::{Only, Policy, Rules};
 
 use crate::layout::{Cause, Counts, Filter, MAGIC, Shared};
 
@@ -88,20 +88,6 @@ pub struct Settings {
     pub only: Vec<Only>,
     /// Whether to count remote addresses apart.
     pub apart: bool,
-}
-
-/// Connections to touch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Only {
-    /// Those of the service on this port.
-    Port(u16),
-    /// Those whose remote address is in this network.
-    Net {
-        /// The network; IPv4 as IPv4-mapped IPv6.
-        bits: u128,
-        /// The number of leading bits that count, 0 to 128.
-        prefix: u8,
-    },
 }
 
 /// What can be read of a program from outside.

@@ -4,9 +4,9 @@ use std::sync::OnceLock;
 
 use crate::live::LIVE;
 use crate::page::Page;
-use crate::settings::{MAX_ONLY, Only};
+use crate::settings::MAX_ONLY;
 use crate::traces::Traces;
-use tinygram_coalesce::{Policy, Rules};
+use tinygram_coalesce::{Only, Policy, Rules};
 
 /// What this process was told; it does not change.
 pub(crate) struct Orders {

@@ -6,9 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use libc::{c_int, sockaddr, sockaddr_storage, socklen_t};
 
 use crate::orders::{self, Orders};
-use crate::settings::{Peer, mapped};
+use crate::settings::Peer;
 use crate::table::{self, Identity, Kind};
 use crate::{errno, kernel, ledger, watchdog};
+use tinygram_coalesce::mapped;
 
 /// Finds out what an unknown descriptor is. Its calls must not change `errno`.
 pub(crate) fn classify(fd: c_int) -> Identity {

@@ -16,7 +16,7 @@ use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
-use tinygram_preload::settings::Only;
+use tinygram_coalesce::Only;
 
 use super::policy::{self, Installed};
 use crate::values::span;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tinygram_coalesce::Rules;
-use tinygram_preload::settings::{MAX_ONLY, Only, Settings, VARIABLE};
+use tinygram_coalesce::{Only, Rules};
+use tinygram_preload::settings::{MAX_ONLY, Settings, VARIABLE};
 
 use super::names;
 use super::policy::Installed;

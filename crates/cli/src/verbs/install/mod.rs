@@ -10,7 +10,7 @@ mod policy;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tinygram_preload::settings::Only;
+use tinygram_coalesce::Only;
 
 use crate::exit::{Done, Failure};
 use crate::values::span;

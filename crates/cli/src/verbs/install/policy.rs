@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tinygram_coalesce::Only;
 use tinygram_host::target::Target;
-use tinygram_preload::settings::{MAX_ONLY, Only};
+use tinygram_preload::settings::MAX_ONLY;
 
 use super::{Args, names};
 

@@ -6,12 +6,12 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use tinygram_coalesce::unmapped;
 use tinygram_graft::launch::{self, Listener};
 use tinygram_graft::layout::{self, Cause, Inert, Shared};
 use tinygram_graft::object::Object;
 use tinygram_graft::shared::Settings;
 use tinygram_graft::verify::Verified;
-use tinygram_preload::settings::unmapped;
 
 use super::plan::{ALTERNATIVES, Rule, Start};
 use super::show::Show;

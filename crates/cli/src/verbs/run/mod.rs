@@ -21,8 +21,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use tinygram_coalesce::{Policy, Rules};
-use tinygram_preload::settings::Only;
+use tinygram_coalesce::{Only, Policy, Rules};
 
 use crate::exit::{Done, Failure};
 use crate::flags::JournalFolder;

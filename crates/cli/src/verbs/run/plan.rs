@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tinygram_coalesce::{Policy, Rules};
 use tinygram_graft::program::{self, Program};
 use tinygram_graft::shared;
-use tinygram_preload::settings::{MAX_ONLY, Only, Settings};
+use tinygram_preload::settings::{MAX_ONLY, Settings};
 
 use super::reach::{self, Reachable, Unreachable};
 use super::{Args, Format};
@@ -171,13 +171,9 @@ fn grafted(settings: &Settings<'_>, apart: bool) -> Result<shared::Settings, Str
                 .into(),
         );
     }
-    let only = settings.only.iter().flatten().map(|only| match *only {
-        Only::Port(port) => shared::Only::Port(port),
-        Only::Net { bits, prefix } => shared::Only::Net { bits, prefix },
-    });
     Ok(shared::Settings {
         rules: settings.rules,
-        only: only.collect(),
+        only: settings.only.iter().flatten().copied().collect(),
         apart,
     })
 }

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use memmap2::{MmapMut, MmapOptions};
 use serde::Serialize;
 use tempfile::NamedTempFile;
+use tinygram_coalesce::unmapped;
 use tinygram_preload::page::{Cause, Page, Why};
-use tinygram_preload::settings::unmapped;
 use tinygram_watch::seen::Seen;
 use tinygram_watch::site::CallSite;
 
