@@ -99,7 +99,7 @@ enum Step {
     WriteBegin {
         len: u16,
     },
-    WriteStep {
+    ContinueWrite {
         more: bool,
     },
     Read {
@@ -203,7 +203,7 @@ impl World {
                 connection.write_begin(now, u64::from(len));
                 self.writing = true;
             }
-            Step::WriteStep { more } if self.writing => {
+            Step::ContinueWrite { more } if self.writing => {
                 let wrote = connection.write_step(now, more, out);
                 self.writing = !matches!(wrote, Wrote::Last(_) | Wrote::Refused);
                 if wrote == Wrote::Sleeps {
@@ -256,7 +256,7 @@ impl World {
             Step::Abandon => connection.abandon(now, out),
             Step::Close => connection.close(now, out),
             Step::Abort => connection.abort(out),
-            Step::Write { .. } | Step::WriteBegin { .. } | Step::WriteStep { .. } => {}
+            Step::Write { .. } | Step::WriteBegin { .. } | Step::ContinueWrite { .. } => {}
         }
     }
 

@@ -15,8 +15,8 @@ use tinygram_engine::extensions::{
 use tinygram_engine::profile::Profile;
 use tinygram_engine::{Duration, Flags, Instant, Timestamps};
 use tinygram_tcp::Abilities;
-use tinygram_tcp::{SocketOptions, StackRules};
 use tinygram_tcp::{Batch, ConnectionKey, Core, ListenerKey};
+use tinygram_tcp::{SocketOptions, StackRules};
 use tinygram_wire::checksum::Sum;
 use tinygram_wire::encode::{Checksum, Path};
 use tinygram_wire::options::{Options, SackBlocks};
