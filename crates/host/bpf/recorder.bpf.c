@@ -73,6 +73,23 @@ INLINE int is_recorded(u64 cookie)
 	return 1;
 }
 
+struct sock___pacing {
+	unsigned long sk_pacing_rate;
+	u32 sk_pacing_status;
+} KERNEL;
+
+/* A queue that paces (fq) takes segments at once; a socket that does it itself keeps them. */
+INLINE u64 pacing_rate_of(struct sock *sk)
+{
+	struct sock___pacing *paced = (void *)sk;
+	unsigned long rate = 0;
+	u32 status = 0;
+
+	bpf_probe_read_kernel(&status, sizeof status, &paced->sk_pacing_status);
+	bpf_probe_read_kernel(&rate, sizeof rate, &paced->sk_pacing_rate);
+	return status == PACING_NEEDED && rate != ~0UL ? rate : 0;
+}
+
 INLINE struct step *step(struct sock *sk, u64 cookie, u8 what, u32 length)
 {
 	struct step *step = bpf_ringbuf_reserve(&steps, sizeof *step, 0);
@@ -101,6 +118,7 @@ INLINE struct step *step(struct sock *sk, u64 cookie, u8 what, u32 length)
 	step->what = what;
 	step->more = 0;
 	step->nonagle = read_nonagle(tp);
+	step->pacing_rate = pacing_rate_of(sk);
 	return step;
 }
 

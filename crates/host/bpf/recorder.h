@@ -28,4 +28,5 @@ struct step {
 	u8 more;           /* the write said MSG_MORE */
 	u8 nonagle;
 	u8 unused[5];
+	u64 pacing_rate;   /* octets a second at which the socket lets segments leave; 0: as soon as they may */
 };

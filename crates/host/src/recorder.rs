@@ -53,6 +53,9 @@ pub struct Step {
     pub cwnd: u32,
     /// Whether `TCP_NODELAY` is on.
     pub nodelay: bool,
+    /// The rate at which the socket lets segments leave, in octets per second; `None`: as soon as they may. What a queue of the
+    /// device paces (`fq`) leaves the socket at once.
+    pub pacing_rate: Option<u64>,
 }
 
 /// See [`Step`].
@@ -141,6 +144,7 @@ fn decode(record: &[u8]) -> Option<Step> {
         mss: number(48)?,
         cwnd: number(52)?,
         nodelay: nonagle & NAGLE_OFF != 0,
+        pacing_rate: Some(long(64)?).filter(|rate| *rate != 0),
     })
 }
 
@@ -161,10 +165,10 @@ mod tests {
 
     #[test]
     fn a_record_cut_short_or_of_no_known_kind_is_no_step() {
-        let mut record = [0; 64];
+        let mut record = [0; 72];
         record[56] = 1;
         assert!(decode(&record).is_some());
-        for length in 0..59 {
+        for length in 0..72 {
             assert!(decode(&record[..length]).is_none(), "{length}");
         }
         record[56] = 9;

@@ -44,8 +44,14 @@ pub fn forecast(guesses: &[Service], asked: Asked<'_>) -> Option<Forecast> {
     };
     let rows = offers(service, asked).into_iter().map(|offer| {
         let prediction = over_all(&|service, host, present| {
-            let changed = service.replay(host, |subject| offer.rules(subject));
-            service.predict(present, &changed)
+            let rules = |subject: &_| offer.rules(subject);
+            let [at_first, settled] = [
+                service.replay(host, rules),
+                service.replay_settled(host, present, rules),
+            ];
+            let [at_first, settled] =
+                [at_first, settled].map(|changed| service.predict(present, &changed));
+            settled.widened_by(at_first)
         });
         (offer, prediction)
     });

@@ -10,6 +10,7 @@ pub mod conversation;
 pub mod forecast;
 pub mod guess;
 pub mod offer;
+pub mod pacing;
 mod player;
 pub mod prediction;
 pub mod replay;

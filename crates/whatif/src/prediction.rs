@@ -4,6 +4,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::conversation::{Conversation, Host};
+use crate::pacing::Pacing;
 use crate::replay::{Chance, Played, play};
 use crate::rules::Both;
 
@@ -144,9 +145,54 @@ impl Service {
     /// Replays all conversations, each under the rules that `change` makes of the present ones.
     #[must_use]
     pub fn replay(&self, host: Host, change: impl Fn(&Subject) -> Both) -> Replayed {
+        self.replay_each(host, |_, subject| change(subject))
+    }
+
+    /// Replays them as [`Self::replay`] does, at the rates to which BBR then comes: it counts the segments that are delivered in a
+    /// round trip, and `present` had fewer or more.
+    #[must_use]
+    pub fn replay_settled(
+        &self,
+        host: Host,
+        present: &Replayed,
+        change: impl Fn(&Subject) -> Both,
+    ) -> Replayed {
+        let mut factors = vec![[1.0; 2]; self.subjects.len()];
+        let follows = |subject: &Subject| {
+            let pacings = subject.rules.iter().flat_map(|rules| &rules.pacing);
+            pacings.into_iter().any(Pacing::follows_the_flight)
+        };
+        let mut changed = self.replay(host, &change);
+        if !self.subjects.iter().any(follows) {
+            return changed;
+        }
+        for _ in 0..MOST_STEPS_OF_BBR {
+            let before = factors.clone();
+            for (index, factors) in factors.iter_mut().enumerate() {
+                let flights = [present, &changed].map(|replayed| replayed.in_flight(index));
+                *factors = [0, 1].map(|end| flights[1][end] / flights[0][end]);
+            }
+            if factors == before {
+                break;
+            }
+            changed = self.replay_each(host, |index, subject| {
+                let mut rules = change(subject);
+                for (rules, factor) in rules.iter_mut().zip(factors[index]) {
+                    let follows = rules.pacing.take_if(|pacing| pacing.follows_the_flight());
+                    if let Some(pacing) = follows {
+                        rules.pacing = Some(pacing.times(factor));
+                    }
+                }
+                rules
+            });
+        }
+        changed
+    }
+
+    fn replay_each(&self, host: Host, change: impl Fn(usize, &Subject) -> Both) -> Replayed {
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(self.seed);
-        let runs = self.subjects.iter().map(|subject| {
-            let rules = change(subject);
+        let runs = self.subjects.iter().enumerate().map(|(index, subject)| {
+            let rules = change(index, subject);
             let run = |_| {
                 let chance = Chance {
                     tick_ns: self.tick_ns,
@@ -344,6 +390,17 @@ impl Replayed {
         })
     }
 
+    /// Returns by end how many segments of a conversation BBR sees in a round trip: it takes the most of ten
+    /// (`bbr_bw_rtts`).
+    fn in_flight(&self, conversation: usize) -> [f64; 2] {
+        [0, 1].map(|end| {
+            let turns = self.runs[conversation].iter().flatten();
+            let mut counts: Vec<f64> = turns.map(|turn| f64::from(turn.in_flight[end])).collect();
+            counts.sort_by(f64::total_cmp);
+            quantile(&counts, 0.9).unwrap_or(1.0).max(1.0)
+        })
+    }
+
     /// Returns all turns of all runs.
     fn sample(&self) -> Sample {
         Sample::of(self.runs.iter().flatten().flatten())
@@ -396,6 +453,8 @@ fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
 /// How often each conversation is played, each time with another phase of the kernel's clock.
 const RUNS: usize = 4;
 const DRAWS: usize = 400;
+/// How often a replay is repeated until BBR's rates no longer change.
+const MOST_STEPS_OF_BBR: usize = 8;
 /// The share of measurements beyond either end of an interval.
 const MISS: f64 = 0.05;
 /// Fewer turns say nothing of a median.

@@ -22,6 +22,8 @@ pub struct Played {
     pub segments: u32,
     /// The segments of all kinds.
     pub packets: u32,
+    /// By end, the most segments with data that it sent within a round trip.
+    pub in_flight: [u32; 2],
 }
 
 /// What differs between the runs of one conversation.
@@ -88,8 +90,21 @@ pub fn play(conversation: &Conversation, rules: &Both, chance: Chance) -> Option
         Yardstick::Answer | Yardstick::End(0) => Side::Client,
         Yardstick::End(_) => Side::Server,
     };
-    let player = world.host(measured).programs().next()?;
-    turns(conversation, laps, rules, player, &world.observer().frames)
+    let seen = Seen {
+        player: world.host(measured).programs().next()?,
+        frames: &world.observer().frames,
+        round_trip: path.clock.round_trip,
+    };
+    turns(conversation, laps, rules, &seen)
+}
+
+/// What was seen of a run.
+#[derive(Clone, Copy)]
+struct Seen<'a> {
+    /// The end at which turns are measured.
+    player: &'a Player,
+    frames: &'a [SentFrame],
+    round_trip: Duration,
 }
 
 /// Reads the last lap's turns off what the player of the end at which they are measured noted.
@@ -97,9 +112,13 @@ fn turns(
     conversation: &Conversation,
     laps: u64,
     rules: &Both,
-    player: &Player,
-    frames: &[SentFrame],
+    seen: &Seen<'_>,
 ) -> Option<Vec<Played>> {
+    let Seen {
+        player,
+        frames,
+        round_trip,
+    } = *seen;
     let (end, host) = (player.end(), player.host());
     let mut acts = in_laps(conversation, end, laps);
     let places = places(&acts, rules[end].gathers);
@@ -132,9 +151,22 @@ fn turns(
             cycle_ns: next.since(began).as_nanos(),
             segments: of_turn.iter().filter(counts).count() as u32,
             packets: of_turn.len() as u32,
+            in_flight: [0, 1].map(|end| in_flight(of_turn, end, round_trip)),
         });
     }
     Some(played)
+}
+
+/// Returns how many segments with data an end sent within a round trip at most.
+fn in_flight(frames: &[SentFrame], end: usize, round_trip: Duration) -> u32 {
+    let own = frames
+        .iter()
+        .filter(|frame| frame.has_data && frame.from.index() == end);
+    let times: Vec<Instant> = own.map(|frame| frame.at).collect();
+    let within = |(first, at): (usize, &Instant)| {
+        times[first..].partition_point(|other| other.since(*at) < round_trip)
+    };
+    times.iter().enumerate().map(within).max().unwrap_or(0) as u32
 }
 
 /// Returns when the turn beyond the last one begins.

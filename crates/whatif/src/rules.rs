@@ -7,6 +7,8 @@ use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::{AckPolicy, Jiffies, Linux, LinuxKnobs};
 use tinygram_engine::sender::send_policy::SendPolicy;
 
+use crate::pacing::Pacing;
+
 /// The rules of both ends; the first is that of whoever asks.
 pub type Both = [Rules; 2];
 
@@ -25,6 +27,8 @@ pub struct Rules {
     pub policy: Option<SendPolicy>,
     /// Whether writes that follow each other are one (`writev`).
     pub gathers: bool,
+    /// The rate at which the socket lets segments leave; `None`: as soon as they may.
+    pub pacing: Option<Pacing>,
 }
 
 impl Default for Rules {
@@ -38,6 +42,7 @@ impl Default for Rules {
             quickack: false,
             policy: None,
             gathers: false,
+            pacing: None,
         }
     }
 }
@@ -66,6 +71,10 @@ impl Rules {
             counts_segments: true,
             ..Sack::FULL
         });
+        if let Some(pacing) = &self.pacing {
+            config.extensions.pacing = true;
+            config.sender.congestion = pacing.control(config.sender.congestion);
+        }
         config.receiver.policy = match self.quickack {
             true => AckPolicy::EverySegment,
             false => AckPolicy::custom(Linux::with(LinuxKnobs {

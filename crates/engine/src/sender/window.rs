@@ -290,8 +290,11 @@ impl CongestionWindow {
         self.pacer.is_some()
     }
 
-    /// Returns the rate that spreads the window over a round trip, in octets per second.
+    /// Returns the algorithm's own rate, or the one that spreads the window over a round trip, in octets per second.
     pub(super) fn rate(&self, context: &Context<'_>) -> Option<u64> {
+        if let Some(rate) = self.control.pacing_rate() {
+            return Some(rate);
+        }
         let slow_start = self.cwnd < self.ssthresh / 2;
         let flight = self.cwnd.max(context.seq.outstanding());
         context
@@ -303,6 +306,7 @@ impl CongestionWindow {
     /// Returns how many segments the kernel hands over together, at least `least`: about a
     /// millisecond's worth at its pacing rate (`tcp_tso_autosize`).
     pub(super) fn burst(&self, least: u64, context: &Context<'_>) -> usize {
+        let least = self.control.least_burst().unwrap_or(least);
         let Some(rate) = self.rate(context) else {
             return least as usize;
         };

@@ -7,6 +7,7 @@ use tinygram_host::hand::SocketOption;
 use tinygram_host::recorder::{Did, Step};
 use tinygram_whatif::conversation::{Conversation, of_both_ends};
 use tinygram_whatif::guess::Guess;
+use tinygram_whatif::pacing::Pacing;
 use tinygram_whatif::prediction::{Service, Subject};
 use tinygram_whatif::rules::Rules;
 use tinygram_whatif::seen::{End, Read, Sent, Unwrapper, Write};
@@ -118,6 +119,7 @@ impl Recorded {
                 false => tinygram_whatif::engine_time(bound),
             },
             pingpong: (self.pingpong.get(&end.socket.netns).copied()).unwrap_or(shipped.pingpong),
+            pacing: pacing(end),
             ..shipped
         }
     }
@@ -149,6 +151,14 @@ impl Connection {
         let measured = steps.filter(|step| !matches!(step.min_rtt_us, 0 | u32::MAX));
         measured.map(|step| u64::from(step.min_rtt_us) * 1000).min()
     }
+}
+
+/// Returns the rates at which segments left an end.
+fn pacing(end: &Recording) -> Option<Pacing> {
+    let sent = end.steps.iter().filter(|step| step.did == Did::Sent);
+    let rates: Vec<Option<u64>> = sent.map(|step| step.pacing_rate).collect();
+    let congestion = end.socket.values[SocketOption::Congestion];
+    Pacing::of(&rates, SocketOption::Congestion.show(&congestion) == BBR)
 }
 
 /// Returns the octets of data in a full segment; one of the loopback device may be longer than the type can say.
@@ -201,6 +211,7 @@ fn end(steps: &[Step], own: u32, peers: u32) -> End {
     end
 }
 
+const BBR: &str = "bbr";
 /// With timestamps it is still a length that a segment can have.
 const MOST_MSS: u16 = u16::MAX - 12;
 /// An acknowledgment that leaves so long after a read had waited for a timer.

@@ -69,6 +69,16 @@ pub(crate) const TICK: Duration = Duration::from_millis(4);
 impl Service {
     /// Lets the service run under these rules.
     pub(crate) fn run(&self, rules: &[Rules; 2], seed: u64) -> Truth {
+        self.run_with(rules, seed, |_| ())
+    }
+
+    /// The same, of ends whose configurations are changed before.
+    pub(crate) fn run_with(
+        &self,
+        rules: &[Rules; 2],
+        seed: u64,
+        change: impl Fn(&mut Config),
+    ) -> Truth {
         let programs = [0, 1].map(|end| vec![Talker::new(self, end, rules[end].nodelay, seed)]);
         let wire = Wire::new(10_000_000_000, 66, 0, Duration::from_micros(1));
         let config = WorldConfig {
@@ -84,7 +94,11 @@ impl Service {
         let phase = Duration::from_nanos(seed * 1_234_567 % TICK.as_nanos());
         world.connect(
             Opening::Established,
-            [0, 1].map(|end| self.config(&rules[end], phase)),
+            [0, 1].map(|end| {
+                let mut config = self.config(&rules[end], phase);
+                change(&mut config);
+                config
+            }),
         );
         world.run(Instant::ZERO + Duration::from_secs(10_000));
         let frames = &world.observer().0;

@@ -113,5 +113,5 @@ fn play(plan: &Plan, services: &[Service]) -> Option<Forecast> {
 
 /// How many sockets are recorded.
 const MOST_SOCKETS: usize = 128;
-/// How many steps of each: 64 octets each, so 64 MiB in all.
+/// How many steps of each: 72 octets each, so 72 MiB in all.
 const MOST_STEPS: u32 = 8192;

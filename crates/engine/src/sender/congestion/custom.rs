@@ -53,4 +53,12 @@ impl Control for Custom {
     fn on_timeout(&mut self, window: Window<'_>, flight: u64) {
         self.0.on_timeout(window, flight);
     }
+
+    fn pacing_rate(&self) -> Option<u64> {
+        self.0.pacing_rate()
+    }
+
+    fn least_burst(&self) -> Option<u64> {
+        self.0.least_burst()
+    }
 }

@@ -55,4 +55,16 @@ pub trait Control {
     fn on_loss(&mut self, window: Window<'_>, flight: u64);
     /// Handles the expiry of the retransmission timer, with `flight` octets outstanding.
     fn on_timeout(&mut self, window: Window<'_>, flight: u64);
+
+    /// Returns the rate in octets per second at which segments leave where pacing is on, if the algorithm sets one itself
+    /// (BBR does); otherwise the window is spread over a round trip.
+    fn pacing_rate(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns how many segments at least leave together where pacing is on, if the algorithm has its own number (Linux:
+    /// `min_tso_segs`).
+    fn least_burst(&self) -> Option<u64> {
+        None
+    }
 }

@@ -60,6 +60,14 @@ impl Control for Installed {
     fn on_timeout(&mut self, window: Window<'_>, flight: u64) {
         dispatch!(self, control => control.on_timeout(window, flight));
     }
+
+    fn pacing_rate(&self) -> Option<u64> {
+        dispatch!(self, control => control.pacing_rate())
+    }
+
+    fn least_burst(&self) -> Option<u64> {
+        dispatch!(self, control => control.least_burst())
+    }
 }
 
 /// An algorithm's entry in the list.
