@@ -1,16 +1,12 @@
 //! `watch` on receivers whose delayed ACKs have a shorter bound than the kernel's: the socket's own, which `tinygram set` sets
 //! from outside, or the route's (`rto_min`). Without root, the tests say so and pass; in CI they fail.
-#![cfg(target_os = "linux")]
-
-mod hosting;
-mod watching;
 
 use std::io::Read;
 use std::process::Stdio;
 
 use serde_json::Value;
 
-use hosting::{Place, Program, may_make_namespaces, may_set, said, tinygram};
+use crate::hosting::{Place, Program, may_make_namespaces, may_set, said, tinygram};
 
 /// Connects a client to a server. Upon a line, the client asks 12 times in two writes of 100 bytes, and ends.
 const TALK: &str = r#"
@@ -39,7 +35,7 @@ const KERNELS_NS: i64 = 36_000_000;
 /// Returns the stalls of a conversation, by `watch`; `bind` sets the bound before the first segment or between the handshake
 /// and the first request.
 fn stalls(bind: impl Fn(&Program, bool)) -> Option<Vec<Value>> {
-    let mut watch = watching::watch(&["--once", "5s", "--json"], Stdio::piped())?;
+    let mut watch = crate::watching::watch(&["--once", "5s", "--json"], Stdio::piped())?;
     let mut talk = Program::start(TALK, &[], Place::New);
     talk.ip("link set lo up");
     bind(&talk, false);

@@ -2,8 +2,6 @@
 //! host's root that has kubelet's folders of logs. Needs root and control groups of version 2; without them, the tests
 //! say so and pass.
 
-mod stalling;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
@@ -53,7 +51,7 @@ impl Pod {
         let link = links.join(format!("cart-7d9f-x2x4z_shop_app-{id}.log"));
         symlink(format!("/{logs}/0.log"), link).unwrap();
         let members = folder.join("cgroup.procs");
-        let mut python = stalling::asks_in_two_writes();
+        let mut python = crate::stalling::asks_in_two_writes();
         // SAFETY: opens and writes a file; no other thread of the child exists.
         unsafe { python.pre_exec(move || fs::write(&members, "0")) };
         let program = python.spawn().expect("python3 starts");

@@ -1,8 +1,6 @@
 //! The papers' experiments as a user runs them: what stays the same, what is printed, how a run
 //! ends.
 
-mod pages;
-
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -215,5 +213,5 @@ fn the_page_stands_alone_and_traces_are_files() {
     }
     assert_eq!(packets, trace.lines().count());
 
-    pages::open(&page);
+    crate::pages::open(&page);
 }

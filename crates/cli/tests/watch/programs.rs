@@ -2,15 +2,12 @@
 //!
 //! Without the necessary kernel or privileges, the tests say so and pass; in CI they fail.
 
-mod stalling;
-mod watching;
-
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use watching::Running;
+use crate::watching::Running;
 
 /// Two writes an answer, or the same with TCP_NODELAY; both ends in one process.
 const CONVERSATION: &str = r#"
@@ -106,7 +103,7 @@ fn guard(options: &[&str], command: &[String]) -> Output {
 }
 
 fn watch(arguments: &[&str]) -> Option<Running> {
-    watching::watch(arguments, Stdio::piped())
+    crate::watching::watch(arguments, Stdio::piped())
 }
 
 /// Waits for a watch to end, and returns what it printed.
@@ -406,7 +403,7 @@ fn the_lines_are_written_if_the_reader_goes_away() {
         return;
     };
     let mut talk = Running(
-        stalling::asks_in_two_writes()
+        crate::stalling::asks_in_two_writes()
             .spawn()
             .expect("python3 starts"),
     );

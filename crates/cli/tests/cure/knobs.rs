@@ -1,12 +1,9 @@
 //! `tinygram set` on the knobs of network namespaces and routes, in namespaces of these tests' own.
-#![cfg(target_os = "linux")]
-
-mod hosting;
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use hosting::{Place, Program, SERVICE, may_make_namespaces, may_set, said, tinygram};
+use crate::hosting::{Place, Program, SERVICE, may_make_namespaces, may_set, said, tinygram};
 use tinygram_host::knob::Knob;
 use tinygram_host::namespace::Namespace;
 use tinygram_host::route::Route;

@@ -1,7 +1,6 @@
 //! One conversation before all judges: `watch` by the kernel and by packets (which is how `diagnose` judges), `guard` with
 //! both sources, `run --policy observe` and `ps`. All must say the same of it: how many stalls, of which kind, by which
 //! side, and at what cost; or that they cannot tell.
-#![cfg(target_os = "linux")]
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! The files of contrib/watch for Prometheus and Grafana: the real Prometheus scrapes `watch --metrics`, evaluates the
 //! rules, and answers each query of the dashboard. Where Prometheus is not installed, the tests say so and pass.
 
-mod watching;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use watching::{Running, watch};
+use crate::watching::{Running, watch};
 
 /// Ten questions in two writes for each line of input: the second write waits for the delayed acknowledgment of the
 /// first.

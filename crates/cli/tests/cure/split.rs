@@ -1,13 +1,10 @@
 //! `tinygram cure` by halves of the clients, and by turns of time.
-#![cfg(target_os = "linux")]
-
-mod hosting;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use hosting::{may_set, said, tinygram};
+use crate::hosting::{may_set, said, tinygram};
 
 /// A server with a process for each connection, and as many clients as it is told, each a process that thinks for 20 ms. The
 /// server answers in two writes.

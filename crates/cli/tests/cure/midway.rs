@@ -1,7 +1,4 @@
 //! What happens in the middle of a cure or a sweep: the target ends, forks or loses its control group, or tinygram is killed.
-#![cfg(target_os = "linux")]
-
-mod hosting;
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +6,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hosting::{Place, Program, control_groups, may_make_namespaces, may_set, said, tinygram};
+use crate::hosting::{
+    Place, Program, control_groups, may_make_namespaces, may_set, said, tinygram,
+};
 use tinygram_host::hand::Hand;
 use tinygram_host::namespace::Namespace;
 

@@ -2,9 +2,8 @@
 //! the real collector is asked where `OTELCOL` names it. Needs root; without it, the tests say so and pass.
 
 #[allow(dead_code, reason = "the program makes what the test reads")]
-#[path = "../src/verbs/watch/otlp/message.rs"]
+#[path = "../../src/verbs/watch/otlp/message.rs"]
 mod message;
-mod stalling;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -23,7 +22,7 @@ struct Stalls(Child);
 impl Stalls {
     fn begin() -> Self {
         Self(
-            stalling::asks_in_two_writes()
+            crate::stalling::asks_in_two_writes()
                 .spawn()
                 .expect("python3 starts"),
         )

@@ -1,7 +1,4 @@
 //! `tinygram cure` on a server of this test's that stalls.
-#![cfg(target_os = "linux")]
-
-mod hosting;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use hosting::{may_set, said};
+use crate::hosting::{may_set, said};
 
 /// A server that answers in two writes, and a client that asks again at once.
 struct Service {

@@ -1,10 +1,7 @@
 //! Scenes in each of which another remedy is the best one, in network namespaces of these tests' own: `tinygram cure` chooses
 //! that one.
-#![cfg(target_os = "linux")]
 
-mod hosting;
-
-use hosting::{Place, Program, SERVICE, may_make_namespaces, may_set, said, tinygram};
+use crate::hosting::{Place, Program, SERVICE, may_make_namespaces, may_set, said, tinygram};
 
 /// A service and its client, and others that have nothing to do with them.
 struct Scene {

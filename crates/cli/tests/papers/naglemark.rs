@@ -1,7 +1,5 @@
 //! Whole runs of the program: what stays the same, and what remains when it is stopped.
 
-mod pages;
-
 use std::process::{Command, Output, Stdio};
 
 fn tinygram(arguments: &str) -> Command {
@@ -85,7 +83,7 @@ fn files_appear_whole_and_standard_output_stays_empty() {
         page.contains("\"title\":\"slowest: "),
         "transfers open their segments"
     );
-    pages::open(&at("page.html"));
+    crate::pages::open(&at("page.html"));
     let figures = std::fs::read_dir(at("figures/of-fddi")).expect("the figures are there");
     assert_eq!(figures.count(), 2);
 }
