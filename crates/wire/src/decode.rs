@@ -370,11 +370,22 @@ fn tcp(bytes: Bytes<'_>, mut around: Around, endpoint: impl Fn(bool, u16) -> End
             };
             Ok((segment_of(header, payload, usual, endpoint), around))
         }
-        None => {
-            let gathered = options::gather(options);
-            Ok((segment_of(header, payload, gathered, endpoint), around))
-        }
+        None => unusual(header, payload, options, around, endpoint),
     }
+}
+
+/// Returns a segment with options of any kinds. Apart, since otherwise both kinds are made elsewhere and copied to their place.
+#[cold]
+#[inline(never)]
+fn unusual(
+    header: &[u8; 16],
+    payload: u32,
+    options: &[u8],
+    around: Around,
+    endpoint: impl Fn(bool, u16) -> Endpoint,
+) -> Look {
+    let gathered = options::gather(options);
+    Ok((segment_of(header, payload, gathered, endpoint), around))
 }
 
 /// Returns what a header says.
