@@ -29,10 +29,62 @@ def open_by_hand(family, address):
     return sock
 
 
-def serve(listener):
+def serve(listener, work):
     # ruleid: python-socket-with-nagle
     end, _ = listener.accept()
-    end.sendall(b"welcome")
+    work(end)
+
+
+class Kept_open:
+    def open(self, address, listener):
+        # ruleid: python-socket-with-nagle
+        self.end = socket.create_connection(address)
+        # ruleid: python-socket-with-nagle
+        self.client, _ = listener.accept()
+
+
+def stream(address, pieces):
+    # ruleid: python-socket-with-nagle
+    sock = socket.create_connection(address)
+    for piece in pieces:
+        sock.sendall(piece)
+
+
+def in_a_block(address, work):
+    # ruleid: python-socket-with-nagle
+    with socket.create_connection(address) as sock:
+        work(sock)
+
+
+# What sends once on a connection, or never, does not stall.
+def ask_once(address, question):
+    # ok: python-socket-with-nagle
+    sock = socket.create_connection(address)
+    sock.sendall(question)
+    answer = sock.recv(100)
+    sock.close()
+    return answer
+
+
+def probe(address):
+    # ok: python-socket-with-nagle
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    sock.connect(address)
+    sock.close()
+
+
+def turn_away(listener):
+    # ok: python-socket-with-nagle
+    end, _ = listener.accept()
+    end.close()
+
+
+def greet(listener):
+    while True:
+        # ok: python-socket-with-nagle
+        end, _ = listener.accept()
+        end.sendall(b"welcome")
+        end.close()
 
 
 def datagram(address):
