@@ -28,3 +28,13 @@ mod tests {
         TcpStream::connect("localhost:80").unwrap()
     }
 }
+#[cfg(all(test, feature = "net"))]
+mod of_the_network {
+    // ok: rust-socket-with-nagle
+    fn client() { TcpStream::connect("localhost:80").unwrap().write_all(b"x") }
+}
+
+fn on_a_path(listener: &UnixListener) {
+    // ok: rust-socket-with-nagle
+    listener.accept().unwrap()
+}
