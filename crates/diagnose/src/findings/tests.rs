@@ -53,6 +53,7 @@ pub(crate) fn hold() -> Hold {
         same_stamp: false,
         may_be_full: false,
         urgent: false,
+        fin: false,
         tickets: false,
         path_measured: true,
         trigger_head: Head::default(),

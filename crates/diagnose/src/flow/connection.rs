@@ -303,7 +303,7 @@ impl Connection {
             Pause::Early => {
                 // As seen from the sender, small data was unacknowledged.
                 let half = &mut self.halves[from];
-                let exempt = half.urgent || segment.flags.any(Flags::URG);
+                let exempt = half.urgent || segment.flags.any(Flags::URG | Flags::FIN);
                 half.tally.defied += u32::from(!exempt);
                 self.rested(from, mark, distance_ns, witness);
             }

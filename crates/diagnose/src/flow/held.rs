@@ -29,6 +29,7 @@ impl Connection {
             && segment.payload >= LEAST_FULL_BYTES.max(self.halves[from].max_len)
             && !segment.flags.any(Flags::PSH | Flags::FIN);
         hold.urgent = self.halves[from].urgent || segment.flags.any(Flags::URG);
+        hold.fin = segment.flags.any(Flags::FIN);
         let at_once = hold.is_at_once(self.halves[1 - from].blur_ns());
         let half = &mut self.halves[from];
         let since_ns = (mark.time_ns - half.sent.time_ns).max(distance_ns.unwrap_or(0));

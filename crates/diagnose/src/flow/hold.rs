@@ -80,6 +80,8 @@ pub struct Hold {
     pub(crate) may_be_full: bool,
     /// Whether it carries urgent data, or such data was in flight before it.
     pub(crate) urgent: bool,
+    /// Whether it carries its sender's FIN.
+    pub(crate) fin: bool,
     /// Whether trigger and held segment are records that a TLS server sends unasked behind the handshake.
     pub(crate) tickets: bool,
     /// Whether a handshake measured the round trip. Otherwise ACKs alone tell of it, and it is no longer than they say.
@@ -285,6 +287,7 @@ impl Moment<'_> {
             same_stamp: false,
             may_be_full: false,
             urgent: false,
+            fin: false,
             tickets: false,
             path_measured: false,
             trigger_head: sender.head,
@@ -350,6 +353,7 @@ fn behind_a_short_one(
         same_stamp: false,
         may_be_full: false,
         urgent: false,
+        fin: false,
         tickets: false,
         path_measured: false,
         trigger_head: Head::default(),

@@ -64,6 +64,7 @@ pub(crate) fn pause(
             same_stamp: false,
             may_be_full: false,
             urgent: false,
+            fin: false,
             tickets: false,
             path_measured: false,
             trigger_head: half.head,

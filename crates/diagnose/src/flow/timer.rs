@@ -75,6 +75,7 @@ pub(crate) fn pause(
         same_stamp: false,
         may_be_full: false,
         urgent: false,
+        fin: false,
         tickets: false,
         path_measured: false,
         trigger_head: sender.head,

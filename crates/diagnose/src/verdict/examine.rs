@@ -3,11 +3,12 @@
 use super::check::{Answer, Asked, Check, Effect};
 use super::checks::{
     at_once, awaited_blocks, bounded_path, certainty, chance, clock, corked, corroborated,
-    cut_window, data_connection, delayed_ack, first_time, flood_factor, flood_overhead, flood_rate,
-    flood_share, follows_ack, habit, known_kind, largest_flight, last_flight, link_speed, loss,
-    many_holds, open_window, own_clock, own_period, own_stamp, own_turn, path_measured, pool_fit,
-    prompt_acks, punctual, relay, room, round_trip, same_flights, same_habit, sender_holds, short,
-    shorter_path, stream, tickets, timer_length, upon_release, urgent, went_on,
+    cut_window, data_connection, delayed_ack, fin, first_time, flood_factor, flood_overhead,
+    flood_rate, flood_share, follows_ack, habit, known_kind, largest_flight, last_flight,
+    link_speed, loss, many_holds, open_window, own_clock, own_period, own_stamp, own_turn,
+    path_measured, pool_fit, prompt_acks, punctual, relay, room, round_trip, same_flights,
+    same_habit, sender_holds, short, shorter_path, stream, tickets, timer_length, upon_release,
+    urgent, went_on,
 };
 use super::evidence::Question;
 use crate::flow::half::Half;
@@ -53,6 +54,7 @@ static OF_A_TURN: &[Rule] = rules![
     own_stamp,
     short,
     urgent,
+    fin,
     relay
 ];
 

@@ -44,6 +44,19 @@ fn behind_urgent_data_nothing_is_held() {
     assert_eq!(accused(&report), [Kind::WriteWriteRead]);
 }
 
+/// A kernel sends what it holds together with the FIN as soon as the program closes, so the late ACK of what was before lets
+/// nothing go. If the FIN comes behind, the data was held.
+#[test]
+fn what_leaves_with_a_fin_was_not_held() {
+    let found = |end: &str| Player::new().play(OPEN).play(end).report();
+    let together = found("10.0 c P 100\n51.0 s .\n51.05 c F 200\n51.1 s P 5\n51.2 s F");
+    assert_eq!(accused(&together), []);
+    let bound = together.findings[0].bounded_by().unwrap();
+    assert_eq!(bound.check.name, "fin");
+    let behind = found("10.0 c P 100\n51.0 s .\n51.05 c P 200\n51.06 c F\n51.1 s P 5\n51.2 s F");
+    assert_eq!(accused(&behind), [Kind::WriteWriteRead]);
+}
+
 /// Each answer belongs to a request that came in a segment of its own; a server that answers one request in as many
 /// pieces floods.
 #[test]

@@ -1,5 +1,5 @@
 //! Scripts of conversations, a line per segment: the time in milliseconds, who sends (`c`lient or
-//! `s`erver), and what: `S`, `S.`, `F`, `R`, `.` (a pure ACK), `P 100` (100 bytes), `D 100` (100 bytes
+//! `s`erver), and what: `S`, `S.`, `F`, `F 100` (100 bytes with the FIN), `R`, `.` (a pure ACK), `P 100` (100 bytes), `D 100` (100 bytes
 //! without PSH), `U 1` (a byte of urgent data), or `lost 100` (bytes that the capture does not have). Behind that may stand `again` (a
 //! repetition of the sender's last data), `keepalive`, `ack N` (all but the last N bytes are
 //! acknowledged), `win N`, `mss N` (0: no such option), `mss-zero` (an option of 0), `wscale N`, `ts VALUE ECHO`, `sack`, `dsack N` (the
@@ -83,6 +83,7 @@ impl Player {
         };
         let len: u32 = match words[2] {
             "P" | "D" | "U" => words[3].parse().expect(line),
+            "F" => words.get(3).and_then(|len| len.parse().ok()).unwrap_or(0),
             _ => 0,
         };
         let (seq, len) = match words.last() {

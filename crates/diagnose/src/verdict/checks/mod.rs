@@ -12,6 +12,7 @@ pub(crate) mod corroborated;
 pub(crate) mod cut_window;
 pub(crate) mod data_connection;
 pub(crate) mod delayed_ack;
+pub(crate) mod fin;
 pub(crate) mod first_time;
 pub(crate) mod flood_factor;
 pub(crate) mod flood_overhead;
