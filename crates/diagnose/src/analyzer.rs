@@ -137,7 +137,7 @@ impl Analyzer {
             return Vec::new();
         }
         self.look_elsewhere();
-        let found = std::mem::take(&mut self.gathered.report.findings);
+        let found = self.gathered.take_findings();
         let drained = found
             .into_iter()
             .map(|finding| {

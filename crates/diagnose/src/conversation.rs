@@ -94,17 +94,20 @@ impl Conversation {
     }
 
     /// Takes back what the rest of the connection refutes: a sender that turned out to hold nothing, and a small buffer
-    /// behind which much more was in flight later.
+    /// behind which much more was in flight later. None of its findings stands before `since`.
     pub(crate) fn take_back(
         &mut self,
         found: &mut Vec<Finding>,
+        since: usize,
         ledger: &mut Ledger,
     ) -> Vec<Finding> {
         let Self { flow, story, .. } = self;
         let Some(story) = story else {
             return Vec::new();
         };
-        if !story.has(Kind::SmallBuffer) && !story.has(Kind::NagleRoundTrip) {
+        let kinds = [Kind::SmallBuffer, Kind::NagleRoundTrip];
+        let refutable = |kind| story.has(kind) && examine::may_end_otherwise(&flow.halves, kind);
+        if !kinds.into_iter().any(refutable) {
             return Vec::new();
         }
         let client = flow.client();
@@ -120,7 +123,7 @@ impl Conversation {
             examine::in_the_end(half, finding.kind, hold)
         };
         let taken: Vec<_> = found
-            .extract_if(.., |finding| refuted(finding).is_some())
+            .extract_if(since.., |finding| refuted(finding).is_some())
             .collect();
         for finding in &taken {
             let frame = finding.last_frame();

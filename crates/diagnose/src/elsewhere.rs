@@ -41,7 +41,7 @@ impl Elsewhere {
     /// Returns whether the server had a data connection to the same client while this hold lasted. It says "226" when
     /// that is done, whatever the client acknowledges meanwhile (RFC 959, section 5.4).
     pub(crate) fn explains(&self, finding: &Finding, row: &ConnectionReport) -> bool {
-        let (true, Facts::Hold(hold)) = (is_asked_about(finding), &finding.facts) else {
+        let Facts::Hold(hold) = &finding.facts else {
             return false;
         };
         let lives = self.lives.get(&hosts(row));

@@ -3,6 +3,8 @@
 //! Whatever crosses connections is done here: their numbers, the order and the limit of the findings, what
 //! connections of one program show together. So a report does not depend on who worked on which share.
 
+use std::collections::HashMap;
+
 use crate::conversation::Conversation;
 use crate::elsewhere::{self, Elsewhere};
 use crate::findings::finding::{Facts, Finding};
@@ -19,8 +21,10 @@ use tinygram_stalls::Kind;
 pub(crate) struct Gathered {
     pub(crate) report: Report,
     pools: Pools,
-    /// The numbers of the live connections, by share and slot.
-    numbers: Vec<Vec<u32>>,
+    /// The live connections, by share and slot.
+    live: Vec<Vec<Live>>,
+    /// How many findings have been taken out of the report.
+    taken_out: u64,
     next_number: u32,
     finding_limit: usize,
     listed_limit: usize,
@@ -28,6 +32,15 @@ pub(crate) struct Gathered {
     kinds: Vec<Kind>,
     /// What connections together say of the frame that is asked about, if one is.
     ledger: Ledger,
+}
+
+/// What is known of a connection that has not left.
+#[derive(Clone, Copy, Debug, Default)]
+struct Live {
+    number: u32,
+    /// The place of its first finding in the report, counted with those that were taken out before; none before it has one.
+    /// It stands there, or before there if findings behind it were taken out.
+    first: Option<u64>,
 }
 
 /// Gathers at once what a share says.
@@ -64,7 +77,8 @@ impl Gathered {
                 ..Report::default()
             },
             pools: Pools::default(),
-            numbers: vec![Vec::new(); shares],
+            live: vec![Vec::new(); shares],
+            taken_out: 0,
             next_number: 0,
             finding_limit: parameters.finding_limit,
             listed_limit: parameters.listed_limit,
@@ -75,24 +89,31 @@ impl Gathered {
 
     /// Gives the connection that begins in a slot its number.
     pub(crate) fn begins(&mut self, share: usize, slot: usize) -> u32 {
-        let numbers = &mut self.numbers[share];
-        if numbers.len() <= slot {
-            numbers.resize(slot + 1, 0);
+        let live = &mut self.live[share];
+        if live.len() <= slot {
+            live.resize(slot + 1, Live::default());
         }
-        numbers[slot] = self.next_number;
+        live[slot] = Live {
+            number: self.next_number,
+            first: None,
+        };
         self.next_number += 1;
-        numbers[slot]
+        live[slot].number
     }
 
     /// Takes what was found of a live connection.
     pub(crate) fn finds(&mut self, share: usize, slot: usize, found: &mut Vec<Finding>) {
         let before = self.report.findings.len();
-        let number = self.numbers[share][slot];
+        let number = self.number(share, slot);
         for mut finding in found.drain(..) {
             finding.connection = number;
             self.report.findings.push(finding);
         }
         self.note_findings(before);
+        if self.report.findings.len() > before {
+            let place = self.taken_out + before as u64;
+            self.live[share][slot].first.get_or_insert(place);
+        }
     }
 
     /// Takes a connection that has left its slot.
@@ -103,11 +124,16 @@ impl Gathered {
         mut connection: Conversation,
         found: &mut Vec<Finding>,
     ) {
-        connection.flow.id = self.numbers[share][slot];
+        connection.flow.id = self.number(share, slot);
         let before = self.report.findings.len();
         self.finds(share, slot, found);
-        for finding in connection.take_back(&mut self.report.findings, &mut self.ledger) {
-            self.report.summary.take_back(&finding);
+        if let Some(first) = self.live[share][slot].first {
+            let findings = &mut self.report.findings;
+            let since = first.saturating_sub(self.taken_out) as usize;
+            for finding in connection.take_back(findings, since, &mut self.ledger) {
+                self.report.summary.take_back(&finding);
+                self.taken_out += 1;
+            }
         }
         let before = before.min(self.report.findings.len());
         let found = connection.story.as_ref().is_some_and(|s| s.stalls > 0)
@@ -131,7 +157,13 @@ impl Gathered {
 
     /// Returns the number of the connection in a slot.
     pub(crate) fn number(&self, share: usize, slot: usize) -> u32 {
-        self.numbers[share][slot]
+        self.live[share][slot].number
+    }
+
+    /// Removes and returns the findings so far.
+    pub(crate) fn take_findings(&mut self) -> Vec<Finding> {
+        self.taken_out += self.report.findings.len() as u64;
+        std::mem::take(&mut self.report.findings)
     }
 
     /// Returns how many connections have begun.
@@ -167,17 +199,26 @@ impl Gathered {
         let Some(elsewhere) = Elsewhere::of(findings, known) else {
             return Vec::new();
         };
+        let rows = connections.iter().chain(live).enumerate();
+        let places: HashMap<u32, usize> = rows.map(|(place, row)| (row.id, place)).collect();
+        let left = connections.len();
         let explained = |finding: &mut Finding| {
-            let own = |row: &&ConnectionReport| row.id == finding.connection;
-            let row = connections.iter().chain(live).find(own);
+            if !elsewhere::is_asked_about(finding) {
+                return false;
+            }
+            let row = places.get(&finding.connection).map(|&place| {
+                let row = place.checked_sub(left).map(|place| &live[place]);
+                row.unwrap_or_else(|| &connections[place])
+            });
             let explained = row.is_some_and(|row| elsewhere.explains(finding, row));
-            if !explained && elsewhere::is_asked_about(finding) {
+            if !explained {
                 let passed = Asked::passed(&data_connection::CHECK, Saw::Nothing);
                 finding.checks.push(passed);
             }
             explained
         };
         let mut taken: Vec<_> = findings.extract_if(.., explained).collect();
+        self.taken_out += taken.len() as u64;
         for finding in &taken {
             summary.forget(finding);
             let frame = finding.last_frame();
@@ -186,11 +227,10 @@ impl Gathered {
             self.ledger.end(frame, busy);
         }
         taken.retain(|finding| {
-            let left = connections
-                .iter_mut()
-                .find(|row| row.id == finding.connection);
-            let is_live = left.is_none();
-            left.into_iter().for_each(|row| row.take_back(finding));
+            let place = places.get(&finding.connection);
+            let row = place.and_then(|&place| connections.get_mut(place));
+            let is_live = row.is_none();
+            row.into_iter().for_each(|row| row.take_back(finding));
             is_live
         });
         taken

@@ -164,6 +164,15 @@ pub(crate) fn in_the_end(half: &Half, kind: Kind, hold: &Hold) -> Option<&'stati
     }
 }
 
+/// Returns whether what the whole connection tells may take back findings of a kind; false if it takes back none.
+pub(crate) fn may_end_otherwise(halves: &[Half; 2], kind: Kind) -> bool {
+    match kind {
+        Kind::SmallBuffer => true,
+        Kind::NagleRoundTrip => halves.iter().any(sender_holds::is_refuted),
+        _ => false,
+    }
+}
+
 /// Asks the rules in their order. Stops at the first that rules the hold out.
 fn ask(rules: &[Rule], question: &Question<'_>, asked: &mut Vec<Asked>) -> Ruling {
     let mut ruling = Ruling::Accused;

@@ -44,6 +44,55 @@ fn behind_urgent_data_nothing_is_held() {
     assert_eq!(accused(&report), [Kind::WriteWriteRead]);
 }
 
+/// Round trips of a sender that turns out to hold nothing are taken back, and those of another connection stay, which were
+/// found before, between and after them.
+#[test]
+fn what_a_connections_end_refutes_is_taken_back() {
+    let found = |end: &str| {
+        let mut player = Player::new();
+        let mut other = player.next;
+        let far = "0 c S\n60 s S.\n60.03 c .";
+        player.play(far);
+        let mut turn_to_the_other = |player: &mut Player| {
+            std::mem::swap(&mut player.next, &mut other);
+            player.ports[0] = 40_000 + u16::from(player.ports[0] == 40_000);
+        };
+        turn_to_the_other(&mut player);
+        player.play(far);
+        for n in 0..12 {
+            let more = f64::from(n * 7 % 11) / 20.0;
+            let [ack, held, answer, last] = [60.1, 60.13, 120.8, 120.85].map(|ms| ms + more);
+            player.later(200).play(&format!(
+                "10 c P 100\n{} s .\n{} c P 200\n{} s P 300\n{} c .",
+                ack + 10.0,
+                held + 10.0,
+                answer + 10.0,
+                last + 10.0
+            ));
+            turn_to_the_other(&mut player);
+        }
+        // Of the first connection.
+        turn_to_the_other(&mut player);
+        player.later(200).play(end);
+        player.play("200 c F\n260 s F\n260.1 c .");
+        let report = player.report();
+        let of = |id| {
+            report
+                .findings
+                .iter()
+                .filter(|f| f.connection == id)
+                .count()
+        };
+        let row = report.connections.iter().find(|row| row.id == 0).unwrap();
+        assert_eq!(of(0), row.stalls as usize);
+        [of(0), of(1)]
+    };
+    let plain = found("10 c P 100\n70 s .");
+    assert!(plain[0] > 2 && plain[1] > 2, "{plain:?}");
+    let defies = "10 c P 100\n10.1 c P 100\n10.2 c P 100\n10.3 c P 100\n70 s .\n70.1 s P 9";
+    assert_eq!(found(defies), [0, plain[1]]);
+}
+
 /// A kernel sends what it holds together with the FIN as soon as the program closes, so the late ACK of what was before lets
 /// nothing go. If the FIN comes behind, the data was held.
 #[test]
