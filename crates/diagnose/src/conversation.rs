@@ -13,8 +13,8 @@ use crate::flow::connection::{Connection, Witness};
 use crate::flow::ends::Ends;
 use crate::flow::mark::Mark;
 use crate::flow::seen::Seen;
-use crate::verdict::check::{Asked, Check, Saw};
-use crate::verdict::checks::{cut_window, first_time, follows_ack, last_flight};
+use crate::verdict::check::{Answer, Asked, Check, Saw};
+use crate::verdict::checks::{cut_window, first_time, follows_ack, last_flight, own_period};
 use crate::verdict::evidence::Evidence;
 use crate::verdict::examine;
 use crate::verdict::ledger::Ledger;
@@ -143,9 +143,14 @@ impl Conversation {
         held.map(move |suspect| self.possible(from, suspect.kind, suspect))
     }
 
-    /// Returns what was held though nobody was seen to wait, if it is beyond accident that it was held.
+    /// Returns what was held though nobody was seen to wait, if it is beyond accident that it was held, and the sender has
+    /// no clock of nearly the period of its peer's ACKs.
     pub(crate) fn unwatched(&self, from: usize) -> Tally {
-        let is_habit = || evidence(&self.flow, from).accident(false) < doubt(false);
+        let is_habit = || {
+            let seen = evidence(&self.flow, from);
+            let by_a_clock = matches!(own_period::of_the_sender(&seen), Answer::Failed(_));
+            seen.accident(false) < doubt(false) && !by_a_clock
+        };
         match &self.story {
             Some(story) if is_habit() => story.unwatched(from),
             _ => Tally::default(),

@@ -293,6 +293,7 @@ fn growing_flights_are_no_small_buffer() {
 fn a_clock_near_the_peers_timer_is_no_hold() {
     if let Some(report) = report("control-clock-of-200ms-not-nagle.pcap") {
         assert!(report.findings.is_empty(), "{:#?}", report.findings);
+        assert_eq!(report.summary.sight.unwatched, 0);
     }
 }
 

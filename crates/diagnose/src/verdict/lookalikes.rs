@@ -74,7 +74,7 @@ impl Lookalike {
             ),
             Self::Uncorroborated => (
                 "uncorroborated",
-                "fits a stall, but rests on round-trip arithmetic far from the sender and was not seen often enough to exclude chance",
+                "fits a stall, but too loosely, or too seldom, to exclude that its program just then produced it",
             ),
             Self::SlowLink => (
                 "slow-link",

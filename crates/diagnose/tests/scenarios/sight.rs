@@ -329,6 +329,25 @@ fn what_was_held_with_nobody_waiting_is_counted_apart() {
     assert_eq!(sight.unwatched_ns, 2_000 * MS + 50_000);
 }
 
+/// The ACKs come 39 to 39.9 ms after the data, and the data 40 ms after the data before, whatever the ACK did: a clock of
+/// the sender's, and nothing was held. Data that follows each ACK by 100 us was.
+#[test]
+fn what_a_clock_sends_is_not_said_to_have_been_held() {
+    let unwatched = |next: &dyn Fn(f64) -> f64| {
+        let mut script = format!("{OPEN}1 s P 20\n1.1 c P 48\n");
+        let mut sent_ms = 1.1;
+        for n in 0..40 {
+            let ack_ms = sent_ms + 39.0 + 0.1 * f64::from(n * 7 % 10);
+            sent_ms = next(ack_ms).max(ack_ms + 0.05).min(sent_ms + 60.0);
+            script += &format!("{ack_ms} s .\n{sent_ms} c P 96\n");
+        }
+        sight(&script).unwatched
+    };
+    let clock = |ack_ms: f64| ((ack_ms - 1.1) / 40.0).ceil() * 40.0 + 1.1;
+    assert_eq!(unwatched(&clock), 0);
+    assert_eq!(unwatched(&|ack_ms| ack_ms + 0.1), 40);
+}
+
 /// A segment that left two milliseconds after the ACK may have done so by accident.
 #[test]
 fn what_may_be_an_accident_is_not_said_to_have_been_held() {

@@ -5,7 +5,7 @@
 use tinygram_stalls::thresholds::{FINEST_NS, OWN_CLOCK_IN, Origin};
 
 use crate::verdict::check::{Answer, Check, Effect, Saw};
-use crate::verdict::evidence::{Question, is_ready};
+use crate::verdict::evidence::{Evidence, Question, is_ready};
 use crate::verdict::lookalikes::Lookalike;
 
 pub(crate) static CHECK: Check = Check {
@@ -28,6 +28,11 @@ pub(crate) fn ask(question: &Question<'_>) -> Answer {
     if is_ready(hold) || hold.prompt || sharp || bulk {
         return Answer::NotAsked;
     }
+    of_the_sender(evidence)
+}
+
+/// Answers for all that this sender sent behind late ACKs.
+pub(crate) fn of_the_sender(evidence: &Evidence<'_>) -> Answer {
     match evidence.half.odds_of(false).spreads_ns() {
         None => Answer::NotAsked,
         Some((from_data_ns, from_ack_ns)) => {
