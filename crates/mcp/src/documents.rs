@@ -76,6 +76,7 @@ pub(crate) struct Finding {
     pub(crate) confidence: String,
     pub(crate) evidence: Vec<String>,
     pub(crate) steps: Vec<Step>,
+    pub(crate) caution: Option<String>,
     pub(crate) filter: String,
 }
 

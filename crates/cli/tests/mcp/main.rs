@@ -176,6 +176,36 @@ fn yes_and_no_agree_with_what_is_known_of_every_capture() {
     }
 }
 
+/// A fix that makes a flood of packets, or that is impossible here, is told with what warns of it.
+#[test]
+fn cautions_come_with_the_fixes() {
+    let corpus = folder("corpus");
+    let mut client = Client::start(&["--root", &corpus]);
+    let mut warned = 0;
+    for capture in ["wwr-client.pcap", "odd-full-short-final.pcap", "loss.pcap"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_tinygram"))
+            .args(["diagnose", "--json"])
+            .arg(format!("{corpus}/{capture}"))
+            .output()
+            .unwrap();
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let mut known: Vec<&Value> = Vec::new();
+        for finding in document["findings"].as_array().unwrap() {
+            let caution = &finding["caution"];
+            if !caution.is_null() && !known.contains(&caution) {
+                known.push(caution);
+            }
+        }
+        warned += known.len();
+        for tool in ["diagnose", "is_it_nagle"] {
+            let told = client.call(tool, &json!({"capture": capture}));
+            let cautions: Vec<_> = told["cautions"].as_array().unwrap().iter().collect();
+            assert_eq!(cautions, known, "{tool} of {capture}");
+        }
+    }
+    assert!(warned >= 2, "{warned}");
+}
+
 #[test]
 fn a_long_answer_comes_in_parts() {
     let mut client = Client::start(&["--root", &folder("corpus")]);

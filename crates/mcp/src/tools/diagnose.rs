@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::shared::{Fix, Lookalike, Part, Untold, gather, lookalikes};
+use super::shared::{Fix, Lookalike, Part, Untold, cautions, gather, lookalikes};
 use crate::documents::{self, Diagnosis};
 use crate::host::Host;
 use crate::refusal::Refusal;
@@ -57,6 +57,8 @@ pub(crate) struct Told {
     /// Whether the capture is cut off or damaged.
     is_incomplete: bool,
     fixes: Vec<Fix>,
+    /// What seems to end it and does not, or is impossible here.
+    cautions: Vec<String>,
     /// What looks like a stall and is not.
     looks_alike: Vec<Lookalike>,
     findings_in_all: u64,
@@ -171,6 +173,7 @@ fn told(seen: &Diagnosis) -> Told {
         quic_frames: summary.quic_frames,
         is_incomplete: !summary.incomplete.is_empty(),
         fixes,
+        cautions: cautions(findings.iter().copied()),
         looks_alike: lookalikes(
             seen.connections
                 .iter()

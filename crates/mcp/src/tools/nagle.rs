@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::judged::{Judged, ROUND_TRIP, delayed, rounded, times};
 use super::shared::{
-    Answer, CallSite, Fix, Lookalike, Other, Part, Untold, gather, lookalikes, ms,
+    Answer, CallSite, Fix, Lookalike, Other, Part, Untold, cautions, gather, lookalikes, ms,
 };
 use super::{diagnose, watch};
 use crate::documents::{Diagnosis, Finding, Row, Watched};
@@ -53,6 +53,8 @@ pub(crate) struct Told {
     code: Vec<CallSite>,
     /// What ends it, what costs least first. Each by itself suffices.
     fixes: Vec<Fix>,
+    /// Of a capture: what seems to end it and does not, or is impossible here.
+    cautions: Vec<String>,
     /// What else stalls or floods here: other causes than Nagle's algorithm.
     other_causes: Vec<Other>,
     /// What looks like it and is not.
@@ -174,6 +176,7 @@ fn of_capture(seen: &Diagnosis) -> Told {
         frames: shown.iter().take(MOST_SHOWN).map(|finding| evidence(seen, finding)).collect(),
         code: Vec::new(),
         fixes,
+        cautions: cautions(held.iter().copied()),
         other_causes,
         looks_alike,
         why_not_told: match answer {
@@ -418,6 +421,7 @@ fn of_host(seen: &Watched) -> Told {
         frames: Vec::new(),
         code: watch::code(held.iter().copied(), MOST_SHOWN),
         fixes,
+        cautions: Vec::new(),
         other_causes,
         looks_alike: Vec::new(),
         why_not_told: match answer {

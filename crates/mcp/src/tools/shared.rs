@@ -69,6 +69,17 @@ pub(crate) fn gather(fixes: &mut Vec<Fix>, steps: &[Step]) {
     }
 }
 
+/// Returns the cautions of findings, each once.
+pub(crate) fn cautions<'a>(findings: impl Iterator<Item = &'a documents::Finding>) -> Vec<String> {
+    let mut cautions: Vec<String> = Vec::new();
+    for caution in findings.filter_map(|finding| finding.caution.as_ref()) {
+        if !cautions.contains(caution) && cautions.len() < MOST_FIXES {
+            cautions.push(caution.clone());
+        }
+    }
+    cautions
+}
+
 /// What looks like a stall and is none.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Lookalike {
