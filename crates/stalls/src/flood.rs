@@ -119,9 +119,14 @@ impl Counts {
     /// percent of the payload (Davids 2000).
     #[must_use]
     pub fn overhead_percent(&self, segments: u32, acks: u32) -> f64 {
-        let extra = f64::from(self.extra_bytes);
-        let bytes = f64::from(segments) * (f64::from(DATA_OVERHEAD_BYTES) + extra)
-            + f64::from(acks) * (f64::from(ACK_OVERHEAD_BYTES) + extra);
-        100.0 * bytes / self.bytes as f64
+        let bytes = overhead_bytes(segments.into(), acks.into(), self.extra_bytes.into());
+        100.0 * bytes as f64 / self.bytes as f64
     }
+}
+
+/// Returns the header and framing bytes of so many data segments and acknowledgments without data, each with so many
+/// `extra` header bytes (Davids 2000).
+#[must_use]
+pub const fn overhead_bytes(segments: u64, acks: u64, extra: u64) -> u64 {
+    segments * (DATA_OVERHEAD_BYTES as u64 + extra) + acks * (ACK_OVERHEAD_BYTES as u64 + extra)
 }

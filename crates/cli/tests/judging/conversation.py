@@ -18,6 +18,9 @@ def write(end, side):
     if WAY in (f"{side} in two writes", f"{side} in two writes, NODELAY"):
         end.sendall(b"h" * 100)
         end.sendall(b"b" * 200)
+    elif WAY == f"{side} in thirty writes, NODELAY":
+        for _ in range(30):
+            end.sendall(b"p" * 10)
     elif WAY == f"{side} corks":
         # It forgets to uncork.
         end.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
@@ -27,7 +30,7 @@ def write(end, side):
 
 
 def option(end, side):
-    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, WAY == f"{side} in two writes, NODELAY")
+    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, WAY.startswith(side) and WAY.endswith("NODELAY"))
 
 
 listener = socket.create_server(("127.0.0.1", 0))
@@ -48,5 +51,7 @@ option(end, "client")
 for _ in range(TIMES):
     write(end, "client")
     read(end, 300)
+# Long enough for a look at its counts.
+time.sleep(WAIT)
 end.close()
 os.wait()

@@ -1,26 +1,38 @@
 //! One conversation before all judges: `watch` by the kernel and by packets (which is how `diagnose` judges), `guard` with
 //! both sources, `run --policy observe` and `ps`. All must say the same of it: how many stalls, of which kind, by which
-//! side, and at what cost; or that they cannot tell.
+//! side, and at what cost; whether it is a flood, of how many segments; or that they cannot tell. What a flood costs is
+//! Davids' overhead, in a simulated trace, a capture of it, and the kernel's counts alike.
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::net::SocketAddr;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
+use tinygram_diagnose::{Analyzer, Report};
+use tinygram_papers::davids::trace::{Measured, Parameters};
+use tinygram_stalls::flood;
+use tinygram_watch::event::{Connection, Event, Tally, Writer};
+use tinygram_watch::finding::{Facts, Finding};
+use tinygram_watch::judge::Judge;
+use tinygram_wire::capture::{Frame, LinkType};
+use tinygram_wire::encode::{Path, encode};
+use tinygram_wire::sequence::{Numbering, Sequence};
 
 /// A way to talk, and what is to be said of it.
 struct Way {
     name: &'static str,
     /// The kind and the side of its stalls.
     stalls: Option<(&'static str, &'static str)>,
+    /// The side that floods. `run --policy observe` and `guard` look for stalls alone, and find none there.
+    floods: Option<&'static str>,
     /// Whether only the kernel can see them: a corked segment leaves by a timer of its sender, and nothing on the wire or in
     /// the program's calls tells that from a program that thinks. The others say that they cannot tell.
     by_kernel_alone: bool,
 }
 
-const WAYS: [Way; 8] = [
+const WAYS: [Way; 10] = [
     Way::stalls("client in two writes", "write-write-read", "client"),
     Way::stalls("server in two writes", "write-write-read", "server"),
     Way::clean("client in two writes, NODELAY"),
@@ -29,6 +41,8 @@ const WAYS: [Way; 8] = [
     Way::clean("whole messages"),
     Way::seen_by_kernel_alone("client corks", "cork-held", "client"),
     Way::seen_by_kernel_alone("server corks", "cork-held", "server"),
+    Way::floods("client in thirty writes, NODELAY", "client"),
+    Way::floods("server in thirty writes, NODELAY", "server"),
 ];
 
 impl Way {
@@ -36,7 +50,15 @@ impl Way {
         Self {
             name,
             stalls: None,
+            floods: None,
             by_kernel_alone: false,
+        }
+    }
+
+    const fn floods(name: &'static str, side: &'static str) -> Self {
+        Self {
+            floods: Some(side),
+            ..Self::clean(name)
         }
     }
 
@@ -44,6 +66,7 @@ impl Way {
         Self {
             name,
             stalls: Some((kind, side)),
+            floods: None,
             by_kernel_alone: false,
         }
     }
@@ -75,6 +98,8 @@ impl Way {
 struct Said {
     stalls: Vec<(String, String)>,
     costs_ms: Vec<f64>,
+    /// Floods: their sides and segments.
+    floods: Vec<(String, u64)>,
     /// Messages of which it says that it cannot tell.
     untold: u64,
 }
@@ -104,6 +129,122 @@ fn all_judges_say_the_same() {
     }
 }
 
+/// Davids' client with TCP_NODELAY, for 200 writes and not for 50, which are no habit. The simulation, a capture of it and
+/// what the kernel counts of as much have one overhead and one cost.
+#[test]
+fn a_flood_costs_davids_overhead() {
+    let parameters = Parameters {
+        writes: 200,
+        naglim: 1,
+        ..Parameters::FAST
+    };
+    let trace = parameters.run();
+    let (data, acks) = (trace.data.len() as u32, trace.acks.len() as u32);
+    let overhead = trace.percent_of_data(trace.total_overhead());
+
+    let report = captured(&trace);
+    let [of_packets] = report.findings.as_slice() else {
+        panic!("{:?}", report.findings);
+    };
+    let tinygram_diagnose::Facts::Flood(flood) = &of_packets.facts else {
+        panic!("{of_packets:?}");
+    };
+    assert_eq!(flood.segments, data);
+    assert!(
+        (flood.overhead_percent - overhead).abs() < 1e-9,
+        "{flood:?} and {overhead}"
+    );
+
+    let of_the_kernel = counted(&parameters, data);
+    let Facts::Flood {
+        segments, bytes, ..
+    } = of_the_kernel.facts
+    else {
+        panic!("{of_the_kernel:?}");
+    };
+    let counts = flood::Counts {
+        bytes,
+        ..flood::Counts::default()
+    };
+    let counted_overhead = counts.overhead_percent(segments as u32, acks);
+    assert!(
+        (counted_overhead - overhead).abs() < 1e-9,
+        "{counted_overhead} and {overhead}"
+    );
+    assert_eq!(of_packets.cost(), of_the_kernel.cost);
+    assert_eq!(of_packets.sender, of_the_kernel.side);
+    assert_eq!(of_packets.tier(), of_the_kernel.tier);
+}
+
+/// Returns what `diagnose` says of a capture of a trace, taken where each segment left.
+fn captured(trace: &Measured) -> Report {
+    let ends: [SocketAddr; 2] = ["10.0.0.1:50000", "10.0.0.2:23"].map(|it| it.parse().unwrap());
+    let numbers = [Sequence::new(1_000), Sequence::new(2_000)];
+    let mut sent = trace.sent.clone();
+    sent.sort_by_key(|(_, frame)| frame.at);
+    let mut analyzer = Analyzer::new(tinygram_diagnose::Parameters::default());
+    let mut packet = Vec::new();
+    for (at, (from, frame)) in sent.iter().enumerate() {
+        let [own, other] = [from.index(), from.other().index()];
+        let path = Path::new(ends[own], ends[other]).unwrap();
+        let numbering = Numbering {
+            data: numbers[own],
+            acks: numbers[other],
+            window_shift: 0,
+        };
+        let payload = vec![0; frame.segment.len as usize];
+        encode(&path, &numbering, &frame.segment, &payload, &mut packet);
+        analyzer.frame(&Frame {
+            number: at as u64 + 1,
+            // The writes come at equal steps, and what no clock stamps is not judged.
+            time_ns: 1_700_000_000_000_000_000
+                + frame.at.as_nanos() as i64
+                + (at * at) as i64 * 37 % 1_000,
+            link: LinkType::RAW,
+            data: &packet,
+            wire_len: packet.len() as u32,
+        });
+    }
+    analyzer.finish()
+}
+
+/// Returns what `watch` says of as many segments, by the kernel's counts: each write came at once behind the one before.
+fn counted(parameters: &Parameters, segments: u32) -> Finding {
+    let mut found = Vec::new();
+    let tally = Tally {
+        connection: Connection {
+            cookie: 1,
+            netns: 1,
+            local: "10.0.0.1:50000".parse().unwrap(),
+            remote: "10.0.0.2:23".parse().unwrap(),
+            mss: 1460,
+            srtt_ns: 0,
+            min_rtt_ns: None,
+            accepted: Some(false),
+        },
+        writer: Writer {
+            pid: 1,
+            thread: 1,
+            uid: 0,
+            cgroup: 1,
+            comm: "client".into(),
+        },
+        start_ns: 0,
+        end_ns: parameters.generating.as_nanos() as i64,
+        bytes: u64::from(parameters.writes) * parameters.write,
+        segments,
+        writes: parameters.writes,
+        close: parameters.writes - 1,
+        slower: 0,
+        unseen: 0,
+        turns: 0,
+        short_holds: 0,
+        nodelay: true,
+    };
+    Judge::default().take(Event::Tally(tally), |finding| found.push(finding));
+    found.pop().expect("a flood")
+}
+
 /// Returns in which way the judges differ.
 fn differs(way: &Way) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
@@ -112,7 +253,7 @@ fn differs(way: &Way) -> Option<String> {
         watch(&["-i", "lo"]).expect("with the same rights"),
     ];
     let observed = folder.path().join("observed");
-    let (port, held_now) = talk(way, &observed);
+    let (port, signs) = talk(way, &observed);
     thread::sleep(Duration::from_millis(300));
     let [kernel, packets] = watches.map(|watch| of_port(&ended(watch), &port));
     let observed = observe(&observed);
@@ -154,17 +295,47 @@ fn differs(way: &Way) -> Option<String> {
             "packets and observe cannot tell {untold:?} messages only"
         ));
     }
-    // `ps` sees an instant: what it calls held must be held, by the end that holds.
-    let wrong = held_now.iter().find(|end| **end != side);
-    if let Some(end) = wrong {
-        return Some(format!("ps says that the {end} holds"));
-    }
-    (most > 0 && !way.by_kernel_alone && held_now.is_empty())
-        .then(|| "ps never saw a segment that is held".to_owned())
+    let floods = [("kernel", &kernel.floods), ("packets", &packets.floods)];
+    floods
+        .into_iter()
+        .find_map(|(source, floods)| wrong_flood(way, floods).map(|why| format!("{source}: {why}")))
+        .or_else(|| wrong_sign(way, &signs))
 }
 
-/// Holds the conversation while `run --policy observe` counts, and returns its port and which ends `ps` saw holding.
-fn talk(way: &Way, observed: &Path) -> (String, Vec<String>) {
+/// Returns what is wrong with the floods that a `watch` saw.
+fn wrong_flood(way: &Way, floods: &[(String, u64)]) -> Option<String> {
+    let Some(side) = way.floods else {
+        return (!floods.is_empty()).then(|| format!("floods: {floods:?}"));
+    };
+    let segments: u64 = floods.iter().map(|(_, segments)| segments).sum();
+    let other = floods.iter().find(|(by, _)| by != side);
+    // What the kernel counts after its last look is not in a finding.
+    let most = (EXCHANGES * PIECES) as u64;
+    let all = (most * 3 / 4..=most).contains(&segments);
+    (other.is_some() || !all).then(|| format!("{floods:?}, and not {most} segments by the {side}"))
+}
+
+/// Returns what is wrong with the signs that `ps` saw, each with its end: it sees an instant, and what it calls held must be
+/// held, by the end that holds; and a flood is one by the law's measure.
+fn wrong_sign(way: &Way, signs: &[(String, String)]) -> Option<String> {
+    let (known, side): (&[&str], &str) = match (way.stalls, way.floods) {
+        (Some((_, side)), _) if way.by_kernel_alone => (&["corked-now"], side),
+        (Some((_, side)), _) => (&["held-now", "looks-like-stall"], side),
+        (None, Some(side)) => (&["looks-like-flood"], side),
+        (None, None) => (&[], ""),
+    };
+    let fits = |(kind, end): &&(String, String)| known.contains(&kind.as_str()) && end == side;
+    if let Some((kind, end)) = signs.iter().find(|sign| !fits(sign)) {
+        return Some(format!("ps says {kind} of the {end}"));
+    }
+    let needed = known.first().filter(|_| !way.by_kernel_alone)?;
+    let never = !signs.iter().any(|(kind, _)| kind == needed);
+    never.then(|| format!("ps never says {needed}"))
+}
+
+/// Holds the conversation while `run --policy observe` counts, and returns its port and the signs that `ps` saw, each with
+/// its end.
+fn talk(way: &Way, observed: &std::path::Path) -> (String, Vec<(String, String)>) {
     let mut command = tinygram(&["run", "--policy", "observe", "--stats=json", "--stats-to"]);
     command
         .arg(observed)
@@ -175,21 +346,22 @@ fn talk(way: &Way, observed: &Path) -> (String, Vec<String>) {
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     lines.read_line(&mut port).unwrap();
     let port = port.trim().to_owned();
-    let mut held = Vec::new();
+    let mut signs = Vec::new();
     while child.try_wait().unwrap().is_none() {
         let output = tinygram(&["ps", "--json", &port]).output().unwrap();
         let Ok(seen) = serde_json::from_slice::<Value>(&output.stdout) else {
             continue;
         };
         for connection in seen["connections"].as_array().into_iter().flatten() {
-            if connection["verdict"]["kind"] == "held-now" {
+            if let Some(kind) = connection["verdict"]["kind"].as_str() {
                 let local = connection["local"].as_str().unwrap_or_default();
                 let serves = local.ends_with(&format!(":{port}"));
-                held.push(if serves { "server" } else { "client" }.to_owned());
+                let end = if serves { "server" } else { "client" };
+                signs.push((kind.to_owned(), end.to_owned()));
             }
         }
     }
-    (port, held)
+    (port, signs)
 }
 
 fn conversation(way: &Way, wait_s: &str) -> Vec<String> {
@@ -223,7 +395,7 @@ fn guarded(way: &Way, source: &str) -> usize {
     count
 }
 
-fn observe(file: &Path) -> Said {
+fn observe(file: &std::path::Path) -> Said {
     let text = std::fs::read_to_string(file).unwrap();
     let stats: Value = serde_json::from_str(&text).unwrap();
     let mut said = Said::default();
@@ -260,6 +432,11 @@ fn of_port(output: &Output, port: &str) -> Said {
             continue;
         }
         let word = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+        if event["event"] == "flood" {
+            let segments = event["segments"].as_u64().unwrap();
+            said.floods.push((word("side"), segments));
+            continue;
+        }
         said.stalls.push((word("kind"), word("side")));
         said.costs_ms.push(event["cost_ns"].as_f64().unwrap() / 1e6);
     }
@@ -306,6 +483,8 @@ fn said(output: &Output) -> String {
 }
 
 const EXCHANGES: usize = 12;
+/// A flooding end writes each of its messages in as many.
+const PIECES: usize = 30;
 const TRIES: usize = 3;
 /// Of its 12 messages; the first answers nothing.
 const LEAST_UNTOLD: u64 = 6;

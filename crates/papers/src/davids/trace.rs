@@ -9,6 +9,7 @@ use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, S
 use tinygram_sim::observer::{Observer, SentFrames};
 use tinygram_sim::workload::periodic::{Periodic, Writer};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
+use tinygram_stalls::flood;
 use tinygram_stalls::thresholds::{ACK_OVERHEAD_BYTES, DATA_OVERHEAD_BYTES};
 
 /// The overhead of a data packet, in octets: "8-byte Ethernet preamble, 14 Ethernet header, 20 IP
@@ -235,13 +236,13 @@ impl Measured {
     /// Returns the overhead of the data packets, in octets: "5 * 78".
     #[must_use]
     pub fn data_overhead(&self) -> u64 {
-        self.data.len() as u64 * DATA_OVERHEAD
+        flood::overhead_bytes(self.data.len() as u64, 0, 0)
     }
 
     /// Returns the overhead of all packets, in octets: "(5 * 78) + (5 * 84)".
     #[must_use]
     pub fn total_overhead(&self) -> u64 {
-        self.data_overhead() + self.acks.len() as u64 * ACK_OVERHEAD
+        flood::overhead_bytes(self.data.len() as u64, self.acks.len() as u64, 0)
     }
 
     /// Returns an overhead in percent of the data: "(5 * 78)/500".

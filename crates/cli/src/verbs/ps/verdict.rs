@@ -3,6 +3,7 @@
 //! The results are signs, not proofs; a capture can prove them (`tinygram diagnose`).
 
 use serde::Serialize;
+use tinygram_stalls::flood;
 use tinygram_stalls::thresholds::{
     ENOUGH_SEGMENTS, LEAST_WAIT_NS, SEVERAL_PER_ANSWER, SMALL_SHARE, WAITING_ROUND_TRIPS,
 };
@@ -83,7 +84,7 @@ pub(crate) fn judge(options: Option<&Options>, counts: &Counts) -> Option<Verdic
     let segments_per_received = sent / f64::from(counts.data_segments_received.max(1));
     let several = segments_per_received >= SEVERAL_PER_ANSWER;
     if nodelay {
-        return several.then_some(Verdict::LooksLikeFlood {
+        return is_flood(counts).then_some(Verdict::LooksLikeFlood {
             bytes_per_segment,
             segments_per_received,
         });
@@ -96,6 +97,27 @@ pub(crate) fn judge(options: Option<&Options>, counts: &Counts) -> Option<Verdic
         bytes_per_segment,
         busy_ms_per_segment,
     })
+}
+
+/// Returns whether the counts are a flood's by the law's measure: so many segments for each answer that it is one whatever
+/// their rate is, which the counts do not tell.
+fn is_flood(counts: &Counts) -> bool {
+    let (sent, received) = (counts.data_segments_sent, counts.data_segments_received);
+    let mergeable = sent.saturating_sub(received);
+    let measured = flood::Counts {
+        segments: sent,
+        short: sent,
+        bytes: counts.bytes_sent,
+        // They are not counted: every second segment is acknowledged.
+        acks: sent / 2,
+        mergeable,
+        mergeable_bytes: counts.bytes_sent * u64::from(mergeable) / u64::from(sent.max(1)),
+        runs: received,
+        lasted_ns: i64::MAX,
+        mss: counts.mss.max(1),
+        ..flood::Counts::default()
+    };
+    measured.flood().is_some_and(|flood| flood.accuses())
 }
 
 #[cfg(test)]
@@ -150,12 +172,23 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_several_small_segments_an_answer() {
-        let counts = two_writes(0);
+    fn a_flood_is_many_small_segments_an_answer() {
+        let counts = Counts {
+            data_segments_received: 40,
+            ..two_writes(0)
+        };
         assert!(matches!(
             judge(Some(&options(true, false)), &counts),
             Some(Verdict::LooksLikeFlood { .. })
         ));
+        // Twice the packets are a remark (`FLOOD_LEAST_FACTOR`), and three times are a flood at a rate, which is not told.
+        for received in [100, 67] {
+            let fewer = Counts {
+                data_segments_received: received,
+                ..counts.clone()
+            };
+            assert_eq!(judge(Some(&options(true, false)), &fewer), None);
+        }
         let one_each = Counts {
             data_segments_received: 200,
             ..counts.clone()
