@@ -1,5 +1,6 @@
 //! An ACK takes the way and back at least. Without a handshake the fastest ACK bounds the way and does not measure it: all
 //! ACKs may have waited for a timer. That the segment was held stays true, but not that nobody delayed the ACK.
+//! Asked in `pool.rs`, too.
 
 use tinygram_stalls::Kind;
 use tinygram_stalls::thresholds::Origin;

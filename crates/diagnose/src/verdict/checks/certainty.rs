@@ -1,4 +1,4 @@
-//! What an accident would produce once in a thousand times is certain to be none.
+//! What an accident would produce once in a thousand times is certain to be none. Asked in `pool.rs`, too, of several connections together.
 
 use crate::verdict::check::{Answer, Check, Effect, Saw};
 use crate::verdict::evidence::Question;

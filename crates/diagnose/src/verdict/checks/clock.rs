@@ -1,4 +1,4 @@
-//! Times that no clock has told accuse nobody (`Gathered::finish`).
+//! Times that no clock has told accuse nobody (asked in `gathered.rs`, when all has been read).
 
 use tinygram_stalls::thresholds::Origin;
 

@@ -1,5 +1,6 @@
 //! A short connection shows an event once, and one event captured far from its sender is not enough. But the same program
-//! opens many such connections, so they are judged by what all of them show together (`pool.rs`).
+//! opens many such connections, so they are judged by what all of them show together
+//! (asked in `pool.rs`; what passes is possible no more for having been seen once: `checked.rs`).
 
 use tinygram_stalls::thresholds::Origin;
 

@@ -1,5 +1,5 @@
 //! Slow start again after an idle period stops a sender behind its first flight. A program that pauses there by itself
-//! looks the same.
+//! looks the same (asked in `conversation.rs`).
 
 use tinygram_stalls::thresholds::Origin;
 

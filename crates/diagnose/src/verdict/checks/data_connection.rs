@@ -1,5 +1,5 @@
 //! An FTP server says "226" when its data connection is done. That the client acknowledged "150" a moment before, late
-//! as ACKs are, is an accident (`elsewhere.rs`).
+//! as ACKs are, is an accident (`elsewhere.rs` knows; asked in `gathered.rs` at the end, and in `analyzer.rs` of what still lives).
 
 use tinygram_stalls::thresholds::Origin;
 

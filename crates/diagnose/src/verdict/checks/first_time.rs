@@ -1,4 +1,4 @@
-//! What is sent again was lost, or its ACK was.
+//! What is sent again was lost, or its ACK was (asked in `conversation.rs`; `story.rs` counts the time).
 
 use tinygram_stalls::thresholds::Origin;
 

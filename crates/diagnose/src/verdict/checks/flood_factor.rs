@@ -1,4 +1,4 @@
-//! Two writes for a message take twice its packets. That is worth a remark; a flood takes more.
+//! Two writes for a message take twice its packets. That is worth a remark; a flood takes more (asked in `findings/tinygram_flood.rs`).
 
 use tinygram_stalls::thresholds::Origin;
 

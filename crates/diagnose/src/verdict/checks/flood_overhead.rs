@@ -1,4 +1,4 @@
-//! A flood carries more headers than payload (Davids 2000).
+//! A flood carries more headers than payload (Davids 2000; asked in `findings/tinygram_flood.rs`).
 
 use tinygram_stalls::thresholds::Origin;
 

@@ -1,4 +1,4 @@
-//! A flood has a rate: many segments that could have shared one come each second, or in each run.
+//! A flood has a rate: many segments that could have shared one come each second, or in each run (asked in `findings/tinygram_flood.rs`).
 
 use tinygram_stalls::thresholds::Origin;
 

@@ -1,4 +1,4 @@
-//! Most segments of a flood could have shared one with the short segment before.
+//! Most segments of a flood could have shared one with the short segment before (asked in `findings/tinygram_flood.rs`).
 
 use tinygram_stalls::thresholds::Origin;
 

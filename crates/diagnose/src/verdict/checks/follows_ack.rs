@@ -1,5 +1,5 @@
 //! What a late ACK lets go leaves when that ACK reaches its sender (`flow/hold.rs` measures it). What leaves at another time
-//! is not seen as held at all.
+//! is not seen as held at all (asked in `conversation.rs`).
 
 use tinygram_stalls::thresholds::Origin;
 

@@ -1,4 +1,5 @@
-//! A sender whose last flight had small data behind unacknowledged small data holds none (`flow/hold.rs` measures it).
+//! A sender whose last flight had small data behind unacknowledged small data holds none (`flow/hold.rs` measures it;
+//! asked in `conversation.rs`).
 
 use tinygram_stalls::thresholds::Origin;
 

@@ -1,5 +1,5 @@
 //! The trigger was sent again, and nothing tells that its receiver had it before; or it was sent again after twice
-//! the time by which this receiver delays its ACKs, so that the ACK of the first was lost.
+//! the time by which this receiver delays its ACKs, so that the ACK of the first was lost. Asked in `story.rs`, too, of a sender that went on.
 
 use crate::flow::hold::Hold;
 use crate::verdict::check::{Answer, Check, Effect, Saw};

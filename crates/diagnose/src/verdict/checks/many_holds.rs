@@ -1,4 +1,4 @@
-//! A turn keeps a bounded number of holds (`Story::hold`). No message is held so often: a stream is.
+//! A turn keeps a bounded number of holds (asked in `story.rs`). No message is held so often: a stream is.
 
 use tinygram_stalls::thresholds::Origin;
 

@@ -1,4 +1,5 @@
-//! A receiver whose window is too small for the segment holds it, and no policy does.
+//! A receiver whose window is too small for the segment holds it, and no policy does. `story.rs` asks it of a window that
+//! was closed, too.
 
 use crate::verdict::check::{Answer, Check, Effect, Saw};
 use crate::verdict::evidence::Question;

@@ -1,4 +1,4 @@
-//! Of one direction, and of one program, a bounded number of suspects is kept until more is seen (`Story::resolve`,
+//! Of one direction, and of one program, a bounded number of suspects is kept until more is seen (asked in `story.rs` and
 //! `pool.rs`). Nothing is said of those beyond.
 
 use tinygram_stalls::thresholds::Origin;

@@ -1,5 +1,5 @@
 //! A sender that holds three times in one turn produces its data as it goes. What ends a stream and is answered
-//! was waited for, whatever became of the rest.
+//! was waited for, whatever became of the rest. Asked in `story.rs`, too, of a sender that went on.
 
 use crate::verdict::check::{Answer, Check, Effect, Saw};
 use crate::verdict::evidence::Question;

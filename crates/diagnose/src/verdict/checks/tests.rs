@@ -245,19 +245,21 @@ fn every_check_is_a_file_and_a_question() {
     }
 }
 
+/// Collects the files in a folder and below it.
+fn files(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => files(&path, found),
+            false => found.push(path),
+        }
+    }
+}
+
 /// A check stands in this folder and nowhere else, so that whoever reads it has seen every place where a hold is demoted: a
 /// tier follows from the answers of checks alone (`checked.rs`), and only a check counts as a lookalike (`RuledOut::add`).
 #[test]
 fn there_is_no_check_elsewhere() {
-    fn files(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
-        for entry in std::fs::read_dir(folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            match path.is_dir() {
-                true => files(&path, found),
-                false => found.push(path),
-            }
-        }
-    }
     let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = Vec::new();
     files(&source, &mut found);
@@ -272,4 +274,45 @@ fn there_is_no_check_elsewhere() {
         let names = text.contains(concat!("Effect::", "RulesOut(Lookalike"));
         assert!(own || !names, "{} rules out", inside.display());
     }
+}
+
+/// Whoever reads this folder knows every place where a hold is demoted: a check that is asked elsewhere than in `examine.rs`
+/// names the file.
+#[test]
+fn a_check_names_the_files_that_ask_it() {
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let text = |path: &std::path::Path| std::fs::read_to_string(path).expect("text");
+    let mut found = Vec::new();
+    files(&source, &mut found);
+    let mut asked = 0;
+    for path in found {
+        let inside = path.strip_prefix(&source).expect("inside");
+        let name = inside
+            .file_name()
+            .and_then(|it| it.to_str())
+            .expect("a name");
+        // These write down what was said.
+        let writes = ["ledger.rs", "report.rs", "ruled_out.rs"].contains(&name);
+        let own = inside.starts_with("verdict/checks") || name == "examine.rs";
+        if own || writes || name == "tests.rs" {
+            continue;
+        }
+        for check in text(&path).rsplit("::CHECK").skip(1) {
+            let word = check
+                .rsplit(|c: char| !c.is_alphanumeric() && c != '_')
+                .next();
+            let file = source.join(format!("verdict/checks/{}.rs", word.expect("a name")));
+            let head: String = text(&file)
+                .lines()
+                .take_while(|line| line.starts_with("//!"))
+                .collect();
+            assert!(
+                head.contains(name),
+                "{} does not name {name}",
+                file.display()
+            );
+            asked += 1;
+        }
+    }
+    assert!(asked > 20, "{asked}");
 }

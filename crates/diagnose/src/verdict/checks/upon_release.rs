@@ -1,5 +1,6 @@
 //! Queues and the sender's link account for the time by which it left later than its ACK puts it. A kernel lets a
-//! held segment go at once, or nearly always; a program that takes a little longer than the ACK does is late each time.
+//! held segment go at once, or nearly always; a program that takes a little longer than the ACK does is late each time. Other
+//! connections of its program may show why (`pool.rs` asks, `checked.rs` forgives).
 
 use crate::flow::hold::Hold;
 use crate::verdict::check::{Answer, Check, Effect, Saw};

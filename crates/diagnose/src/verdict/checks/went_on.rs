@@ -1,4 +1,4 @@
-//! A sender that goes on without an answer kept nobody waiting with what it had held before (`Story::abandon`). One that
+//! A sender that goes on without an answer kept nobody waiting with what it had held before (asked in `story.rs`). One that
 //! had held often in that turn is a stream (`stream`).
 
 use tinygram_stalls::thresholds::Origin;
