@@ -106,18 +106,21 @@ fn say(looked: &Looked, accepted: &Accepted) {
     );
     if looked.apart > 0 {
         line += &format!(
-            "; {} holds that the writing thread did not wait for",
-            looked.apart
+            "; {} that the writing thread did not wait for",
+            amount::counted(looked.apart, "hold")
         );
     }
     if looked.prompt > 0 {
         line += &format!(
-            "; {} holds that no timer of delayed acknowledgments ended",
-            looked.prompt
+            "; {} that no timer of delayed acknowledgments ended",
+            amount::counted(looked.prompt, "hold")
         );
     }
     if let Some(slower) = looked.slower.filter(|slower| *slower > 0) {
-        line += &format!("; {slower} short writes that a slower acknowledgment would have held");
+        line += &format!(
+            "; {} that a slower acknowledgment would have held",
+            amount::counted(slower, "short write")
+        );
     }
     remark(&line);
 }
