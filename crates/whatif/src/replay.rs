@@ -81,7 +81,7 @@ pub fn play(conversation: &Conversation, rules: &Both, chance: Chance) -> Option
     let mut world = World::watched(config, programs, Counts::default());
     world.connect(
         Opening::Established,
-        [rules[0].config(path), rules[1].config(path)],
+        [0, 1].map(|end| rules[end].clone().on(path).config(path)),
     );
     let until =
         Instant::ZERO + Duration::from_nanos(conversation.longest_ns().saturating_mul(laps));

@@ -57,6 +57,15 @@ pub(crate) struct Path {
 }
 
 impl Rules {
+    /// Returns the rules on this path: a rate spreads a window over a round trip, and where that takes nothing, pacing does not
+    /// either. At the rates of a local connection a segment takes a microsecond, which any call outlasts.
+    pub(crate) fn on(mut self, path: Path) -> Self {
+        if path.one_way == Duration::ZERO {
+            self.pacing = None;
+        }
+        self
+    }
+
     /// Returns the engine's configuration of an end with these rules.
     pub(crate) fn config(&self, path: Path) -> Config {
         let mut config = (Profile::LINUX_6.config)(&Sizes {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Service, TICK};
+use common::{Service, TICK, Truth};
 use tinygram_engine::sender::congestion::{Ack, Congestion, Control, Window};
 use tinygram_engine::{Config, Duration};
 use tinygram_whatif::change::Change;
@@ -51,6 +51,11 @@ fn paced(config: &mut Config) {
 /// Predicts what NODELAY does at the client, from what was seen without it.
 fn foreseen(service: &Service, pacing: Option<Pacing>) -> Prediction {
     let seen = service.run_with(&Default::default(), 1, paced);
+    foreseen_of(&seen, pacing, Change::Nodelay(true))
+}
+
+/// Predicts what a change does at the client of what was seen.
+fn foreseen_of(seen: &Truth, pacing: Option<Pacing>, change: Change) -> Prediction {
     let [client, server] = &seen.ends;
     let rules = Rules {
         pacing,
@@ -68,7 +73,7 @@ fn foreseen(service: &Service, pacing: Option<Pacing>) -> Prediction {
         seed: 1,
     }];
     let asked = Asked {
-        changes: &[Change::Nodelay(true)],
+        changes: &[change],
         by_target: true,
     };
     forecast(&guesses, asked).expect("turns").rows[0].1
@@ -115,4 +120,24 @@ fn bbr_becomes_as_fast_as_it_has_more_in_flight() {
     // What is left of a segment waits as long as the segment takes, until the rate is higher.
     assert!((20.0..24.0).contains(&by_bbr.value), "{by_bbr:?}");
     assert!(by_bbr.high > 30.0, "{by_bbr:?}");
+}
+
+/// A segment takes a microsecond at the rates of a local connection. A host that takes no time at all would let the next answer
+/// wait for it, and gather it.
+#[test]
+fn the_rate_of_a_local_connection_gathers_nothing() {
+    let service = Service {
+        writes: [vec![40, 400], vec![2]],
+        think: [Duration::ZERO; 2],
+        rtt: Duration::ZERO,
+        ..thirty()
+    };
+    let seen = service.run(&Default::default(), 1);
+    let local = Pacing::of(&[Some(200_000_000)], true);
+    // It changes nothing at this end.
+    let figures = foreseen_of(&seen, local, Change::Nodelay(false)).figures;
+    let segments = figures.segments.expect("turns");
+    assert!(segments.low > 2.9, "{segments:?}");
+    let p50 = figures.p50_ms.expect("turns");
+    assert!(p50.low > 30.0, "it stalls as before: {p50:?}");
 }
