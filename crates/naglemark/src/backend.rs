@@ -110,7 +110,9 @@ pub struct Conditions {
 impl Conditions {
     /// Returns the conditions of a backend over this medium with its usual MSS. The stack has the
     /// backend's name, its congestion control is unknown, and nothing is added to the round-trip
-    /// time.
+    /// time. The medium must be the one that your segments cross, at its rate: both bounds of a score are reckoned with it.
+    /// If they cross another one, set [`wire`](Self::wire) to `None`, and the earliest delivery is not spoken of; for a link
+    /// as fast as the machine there is [`NOMINAL_RATE`].
     #[must_use]
     pub fn new(backend: &str, medium: MediumKind) -> Self {
         Self {
