@@ -1,6 +1,6 @@
 //! Replacements for `sysctl` and similar commands while a script runs against this stack. They
 //! change nothing on the host, and write what concerns TCP to a file for the stack
-//! ([`SETTINGS_FILE`]).
+//! (`SETTINGS_FILE`).
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};

@@ -128,7 +128,7 @@ pub struct Page {
     pub unlisted: AtomicU64,
     /// The process for which the run was started: its end is the run's end.
     pub main: AtomicU32,
-    /// The result of that process, see [`Page::end`]; the witness waits for it on a futex.
+    /// The result of that process ([`RUNS`], [`NEVER_RAN`], [`EXITED`]); the witness waits for it on a futex.
     pub ended: AtomicU32,
     /// Set once the witness has shown the statistics; the process waits for it on a futex.
     pub shown: AtomicU32,

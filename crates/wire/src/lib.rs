@@ -3,7 +3,7 @@
 //! - [`encode`] writes the packet that carries one of the engine's segments, and [`packet`] reads a
 //!   packet that arrived whole; both use [`options`], [`checksum`] and [`sequence`].
 //! - [`capture`] reads and writes pcap and pcapng; [`decode`] turns a captured frame, which may be
-//!   truncated, into the facts of one TCP segment; [`ahead`] does both in a thread of its own.
+//!   truncated, into the facts of one TCP segment.
 //! - [`reassembly`] puts the fragments of IP packets together.
 //! - [`tcpdump`] prints the engine's segments as the program tcpdump does.
 
