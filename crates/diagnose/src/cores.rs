@@ -86,6 +86,8 @@ struct State {
     busy: Vec<bool>,
     /// Whether somebody gathers.
     gathers: bool,
+    /// How much was said of the batches under way and is not gathered.
+    said: usize,
     /// Batches to be used again.
     empty: Vec<Batch>,
     /// How many threads wait for something to do.
@@ -107,6 +109,7 @@ impl State {
             next: vec![0; shares],
             busy: vec![false; shares],
             gathers: false,
+            said: 0,
             empty: Vec::new(),
             waiting: 0,
             ended: false,
@@ -116,6 +119,12 @@ impl State {
 
     fn read(&self) -> u64 {
         self.oldest + self.batches.len() as u64
+    }
+
+    /// Returns whether so much is under way that reading on would only take memory. A capture of nothing but connections of
+    /// one packet says more of a batch than the batch itself takes.
+    fn is_full(&self) -> bool {
+        self.batches.len() >= MOST_UNDER_WAY || self.said >= MOST_SAID
     }
 
     fn is_over(&self) -> bool {
@@ -137,7 +146,7 @@ impl State {
             if !self.busy[share] && self.next[share] < read {
                 self.busy[share] = true;
                 let begin = (self.next[share] - self.oldest) as usize;
-                let batches = self.batches.range(begin..);
+                let batches = self.batches.range(begin..).take(BATCHES);
                 tasks.push((share, batches.map(|it| it.batch.clone()).collect()));
                 if tasks.len() * TASKS >= line.shares {
                     return;
@@ -153,6 +162,7 @@ impl State {
         self.busy[share] = false;
         for (under_way, said) in self.batches.range_mut(begin..).zip(said) {
             under_way.left -= 1;
+            self.said += said.len();
             under_way.said.extend(said);
         }
     }
@@ -164,7 +174,9 @@ impl State {
         }
         self.gathers = true;
         self.oldest += 1;
-        self.batches.pop_front()
+        let ready = self.batches.pop_front()?;
+        self.said -= ready.said.len();
+        Some(ready)
     }
 }
 
@@ -178,7 +190,7 @@ impl Line<'_> {
                 break Ok(());
             }
             let ahead = state.batches.len();
-            if ahead >= MOST_UNDER_WAY || (ahead >= UNDER_WAY && state.is_behind()) {
+            if state.is_full() || (ahead >= UNDER_WAY && state.is_behind()) {
                 self.turn(state, 0);
                 continue;
             }
@@ -314,5 +326,9 @@ fn locked<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
 const UNDER_WAY: usize = 12;
 /// The most batches under way.
 const MOST_UNDER_WAY: usize = 24;
+/// The most that may be said and not gathered before the reader helps: connections of some 1,100 bytes, at most.
+const MOST_SAID: usize = 16_384;
+/// A worker takes at most so many batches of a share at a time: what is said of them waits until all shares are done with them.
+const BATCHES: usize = 4;
 /// A worker takes at most one of so many parts of all shares at a time.
 const TASKS: usize = 4;
