@@ -1,4 +1,4 @@
-//! What an option would do to a service: a [`conversation`] that was [seen](seen) is [replayed](replay) through the
+//! What an option would do to a service: a [`conversation`] that was [`seen`] is [replayed](replay) through the
 //! engine under the present [rules] and under others, and a [forecast] says how the times of its turns and the number
 //! of its segments change, with intervals. Nothing here reads a file, a clock or a socket.
 //!
