@@ -431,13 +431,14 @@ fn of_port(output: &Output, port: &str) -> Said {
         if event["tier"] == "possible" {
             continue;
         }
+        // Not its side, which is that of the end whose process is known: of a connection that is over, perhaps only the receiver's.
         let word = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
         if event["event"] == "flood" {
             let segments = event["segments"].as_u64().unwrap();
-            said.floods.push((word("side"), segments));
+            said.floods.push((word("sender"), segments));
             continue;
         }
-        said.stalls.push((word("kind"), word("side")));
+        said.stalls.push((word("kind"), word("sender")));
         said.costs_ms.push(event["cost_ns"].as_f64().unwrap() / 1e6);
     }
     said
