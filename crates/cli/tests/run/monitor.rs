@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::grafted::{data_segments_in, keeper_of, started};
-use crate::programs::{best_of_three, tinygram};
+use crate::programs::{once_it_is_quiet, tinygram};
 
 /// Builds the server that computes between its first write and the others; `None` if there is no Go here.
 fn built(folder: &Path) -> Option<PathBuf> {
@@ -77,7 +77,7 @@ fn a_request_now_and_then_leaves_in_one_segment_without_the_watchdog() {
     let Some(program) = built(folder.path()) else {
         return;
     };
-    best_of_three(|| {
+    once_it_is_quiet(|| {
         let mut command = tinygram();
         command.args(["run", "--"]).arg(&program);
         let (_server, address) = started(command);

@@ -14,6 +14,19 @@ pub(crate) fn best_of_three(attempt: impl Fn() -> Result<(), String>) {
     assert!(failures.len() < 3, "{failures:#?}");
 }
 
+/// A check of how often a process gets a processor fails as long as other tests compile beside it, which takes a minute where
+/// nothing was compiled before.
+pub(crate) fn once_it_is_quiet(attempt: impl Fn() -> Result<(), String>) {
+    let pauses = std::iter::once(0).chain([4; 14]);
+    let failures: Vec<_> = pauses
+        .map_while(|pause| {
+            thread::sleep(Duration::from_secs(pause));
+            attempt().err()
+        })
+        .collect();
+    assert!(failures.len() < 15, "{failures:#?}");
+}
+
 /// Runs one scenario to its end and checks the sink's verdict; returns the counts of `--stats`.
 pub(crate) fn hostile_counts(scenario: &str, options: &[&str], sink: &Sink) -> serde_json::Value {
     counts_of(scenario, &[], options, sink)
