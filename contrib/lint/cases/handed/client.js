@@ -1,0 +1,6 @@
+module.exports = class Client {
+  constructor(socket) {
+    this.socket = socket;
+    this.socket.setNoDelay(true);
+  }
+};

@@ -1,0 +1,10 @@
+//! It does not call the function that sets the option.
+use std::io::Write;
+use std::net::TcpListener;
+
+pub fn serve(listener: &TcpListener) -> std::io::Result<()> {
+    // ruleid: rust-socket-with-nagle
+    let (mut stream, _) = listener.accept()?;
+    stream.write_all(b"head")?;
+    stream.write_all(b"body")
+}

@@ -1,0 +1,34 @@
+"""What is a finding of the whole project's, and of what a rule that sees one file cannot tell."""
+
+import pathlib
+from typing import NamedTuple
+
+from . import answers, elsewhere, scan
+
+# Findings about a socket without the option; the others are about writes, or about the option's default.
+ABOUT_THE_OPTION = {"python-socket-with-nagle", "python-stream-handler-with-nagle", "python-listener-hides-tcp-from-asyncio", "python-two-sends",
+                    "javascript-socket-with-nagle", "rust-socket-with-nagle", "rust-http-connector-with-nagle", "go-raw-socket-with-nagle"}
+
+
+class Judged(NamedTuple):
+    finding: scan.Finding
+    # Why it is no accusation; None where it is one.
+    why_not: str | None
+
+
+def all_of(findings, root):
+    """Returns each finding with what the project says of it; the accusations come first."""
+    projects = elsewhere.Projects(pathlib.Path(root))
+    judged = [Judged(finding, why_not(finding, projects)) for finding in findings]
+    return sorted(judged, key=lambda one: (one.why_not is not None, one.finding.path, one.finding.line))
+
+
+def why_not(finding, projects):
+    if finding.rule not in ABOUT_THE_OPTION:
+        return None
+    if setting := projects.speaks_for(finding):
+        place = setting.path.relative_to(projects.root) if projects.root in setting.path.parents else setting.path
+        return f"{place}:{setting.line} sets the option on a socket that it is handed, perhaps this one"
+    if finding.rule == "python-socket-with-nagle" and answers.are_awaited(finding.path.read_text(errors="replace")):
+        return "all that this module sends is answered before it sends again, as far as it says"
+    return None
