@@ -21,7 +21,18 @@ class Entry:
         self.documented, self.known = said["documented"], said.get("known", [])
         self.get, self.start, self.peer, self.behind = said["get"], said["start"], said["peer"], said.get("behind", [])
         self.option, self.conversations = said.get("option"), said["conversation"]
-        self.here = path.with_suffix("")
+        self.here, self.pinned = path.with_suffix(""), None
+
+    def pin(self, package):
+        """Takes another version of a package of a registry than the entry says: PyPI's NAME==VERSION, npm's NAME@VERSION."""
+        name = name_of(package)
+        for registry in ["pypi", "npm"]:
+            wanted = self.get.get(registry, [])
+            if any(name_of(one) == name for one in wanted):
+                self.get[registry] = [package if name_of(one) == name else one for one in wanted]
+                self.pinned = package
+                return
+        raise SystemExit(f"{self.id}: it is made of no package {name} of PyPI's or npm's")
 
     def install(self, cache, locking=False):
         """Puts the program into the cache, and returns the words that its commands may use, and its version. `locking` writes
@@ -30,10 +41,13 @@ class Entry:
         for program in self.get.get("system", []):
             if not which(program):
                 raise Missing(f"{program} is not installed (Debian: {self.get.get('debian', program)})")
-        folder = cache / self.id
+        folder, lock = cache / self.id, self.path.with_suffix(".lock")
+        if self.pinned:
+            folder = cache / re.sub(r"[^\w.-]", "_", f"{self.id}-{self.pinned}")
+            lock, locking = folder.with_suffix(".lock"), True
         for registry, (word, get) in registries.GET.items():
             if wanted := self.get.get(registry):
-                words[word] = str(get(folder, self.path.with_suffix(".lock"), self.here, wanted, locking))
+                words[word] = str(get(folder, lock, self.here, wanted, locking))
         if command := self.get.get("build"):
             folder.mkdir(parents=True, exist_ok=True)
             words["out"] = str(folder / "out")
@@ -62,6 +76,10 @@ class Entry:
         files = [self.path, self.path.with_suffix(".lock"), *own, *peers, ATLAS / "run", *sorted((ATLAS / "parts").glob("*.py"))]
         octets = b"".join(file.read_bytes() for file in files if file.is_file())
         return hashlib.sha256(octets).hexdigest()[:16]
+
+
+def name_of(package):
+    return re.split("==", package)[0] if "==" in package else package.rpartition("@")[0]
 
 
 def read(only, family):
