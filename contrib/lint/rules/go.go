@@ -62,3 +62,17 @@ func gathered(buf io.Writer, header, body []byte) {
 	// ok: go-head-written-apart
 	buf.Write(body)
 }
+
+func pieces(conn net.Conn, bufs ...[]byte) error {
+	for _, buf := range bufs {
+		// ruleid: go-pieces-written-in-a-loop
+		if _, err := conn.Write(buf); err != nil {
+			return err
+		}
+	}
+	for _, message := range messages {
+		// ok: go-pieces-written-in-a-loop
+		conn.Write(message)
+	}
+	return nil
+}

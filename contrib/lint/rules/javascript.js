@@ -43,3 +43,8 @@ function either(socket, all, piece) {
 // ok: javascript-two-writes
 process.stdout.write("a");
 process.stdout.write("b");
+
+function compiled() {
+  // ruleid: javascript-socket-with-nagle
+  return node_net_1.default.createServer((socket) => new Session(server, socket));
+}

@@ -38,3 +38,14 @@ fn on_a_path(listener: &UnixListener) {
     // ok: rust-socket-with-nagle
     listener.accept().unwrap()
 }
+
+async fn quic(endpoint: Endpoint, listener: TcpListener) {
+    loop {
+        tokio::select! {
+            // ok: rust-socket-with-nagle
+            incoming = quic_endpoint.accept() => { serve(incoming) }
+            // ruleid: rust-socket-with-nagle
+            accepted = tcp_listener.accept() => { serve(accepted) }
+        }
+    }
+}

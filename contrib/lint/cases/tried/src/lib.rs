@@ -1,0 +1,33 @@
+//! Connections that are only tried, and a module of the tests.
+use std::io::Write;
+use std::net::TcpStream;
+
+#[cfg(test)]
+mod server;
+
+pub fn answers(address: &str) -> bool {
+    // cannot tell: rust-socket-with-nagle
+    TcpStream::connect(address).is_ok()
+}
+
+pub fn wait(address: &str) {
+    // cannot tell: rust-socket-with-nagle
+    while let Err(why) = TcpStream::connect(address) {
+        eprintln!("{why}");
+    }
+}
+
+pub fn is_there(address: &str) -> bool {
+    // cannot tell: rust-socket-with-nagle
+    match TcpStream::connect(address) {
+        Ok(_stream) => true,
+        _ => false,
+    }
+}
+
+pub fn tell(address: &str) -> std::io::Result<()> {
+    // ruleid: rust-socket-with-nagle
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(b"head")?;
+    stream.write_all(b"body")
+}

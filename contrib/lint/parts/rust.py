@@ -1,0 +1,38 @@
+"""What the text of a crate says of a socket of Rust's that a rule cannot see: that its module is of the tests, or that it is only tried."""
+
+import re
+
+DECLARED = re.compile(r"(?m)^\s*#\[cfg\((?:all\()?test\b[^\n]*\n(?:\s*#\[[^\n]*\n)*\s*(?:pub(?:\([^)]*\))? )?mod (\w+);")
+# Only whether it connects is looked at: its error, or a stream that nobody names.
+BEFORE = re.compile(r"\b(?:while|if) let Err\([^)]*\) = $")
+AFTER = re.compile(r"[^;{}]*?(?:\.is_(?:ok|err)\(\)|\{\s*(?:Ok\()+_\w*\))")
+FURTHER = 400
+
+
+def why_not(finding, crate):
+    if module := test_module(finding.path, crate):
+        return f"{module} has this file as a module of the tests"
+    if is_only_tried(finding):
+        return "only whether it connects is looked at"
+    return None
+
+
+def test_module(path, crate):
+    """Returns the file of the crate that declares this one as a module of its tests."""
+    name = path.parent.name if path.name == "mod.rs" else path.stem
+    above = path.parent.parent if path.name == "mod.rs" else path.parent
+    for parent in [above / "lib.rs", above / "main.rs", above / "mod.rs", above.with_suffix(".rs")]:
+        if parent.exists() and name in DECLARED.findall(parent.read_text(errors="replace")):
+            return parent.relative_to(crate) if crate in parent.parents else parent
+    return None
+
+
+def is_only_tried(finding):
+    lines = finding.path.read_text(errors="replace").splitlines(keepends=True)
+    start = sum(map(len, lines[: finding.line - 1]))
+    text = "".join(lines)
+    at = text.find(finding.text, start)
+    if at < 0:
+        return False
+    after = text[at + len(finding.text) : at + len(finding.text) + FURTHER]
+    return bool(BEFORE.search(text[:at]) or AFTER.match(after))
