@@ -339,6 +339,10 @@ def open_sockets(sides):
     return [one for one in told.get("connections", []) if one["local"].startswith(where) and str(sides.port) in one["local"] + one["remote"]]
 
 
+def established_sockets(sides):
+    return [one for one in open_sockets(sides) if one["state"] == "established"]
+
+
 def has_nodelay(connections):
     """Whether all have it; a host without a connection tells nothing yet."""
     return bool(connections) and all(one["options"] and one["options"]["nodelay"] for one in connections)
@@ -350,11 +354,13 @@ def setting(sides, lines):
     command = [*sides.network.within(sides.where), programs.TINYGRAM, "set", "--follow", "--for", "120s", str(sides.port), "nodelay=on"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        until = time.monotonic() + SETTING_PATIENCE_S
+        until, stays_open = time.monotonic() + SETTING_PATIENCE_S, False
         # It takes as long as the host's load makes it; a program that sets NODELAY itself has it before `set` has said so.
-        while not (select.select([process.stdout], [], [], 0)[0] and has_nodelay([one for one in open_sockets(sides) if one["state"] == "established"])):
+        while not (select.select([process.stdout], [], [], 0)[0] and has_nodelay(established_sockets(sides))):
+            stays_open |= bool(established_sockets(sides))
             if time.monotonic() > until:
-                raise Failed(f"NODELAY is not on {SETTING_PATIENCE_S} s after it was set")
+                why = "the program clears it itself" if stays_open else "no connection stays open"
+                raise Failed(f"NODELAY is not on {SETTING_PATIENCE_S} s after it was set: {why}")
             lines.until(time.monotonic() + 0.2)
         yield
     finally:
