@@ -45,13 +45,14 @@ pub fn forecast(guesses: &[Service], asked: Asked<'_>) -> Option<Forecast> {
     let rows = offers(service, asked).into_iter().map(|offer| {
         let prediction = over_all(&|service, host, present| {
             let rules = |subject: &_| offer.rules(subject);
-            let [at_first, settled] = [
-                service.replay(host, rules),
-                service.replay_settled(host, present, rules),
-            ];
-            let [at_first, settled] =
-                [at_first, settled].map(|changed| service.predict(present, &changed));
-            settled.widened_by(at_first)
+            let predict = |changed: &Replayed| service.predict(present, changed);
+            let settled = service.replay_settled(host, present, rules);
+            let at_last = settled.at_last().iter().map(predict);
+            let at_last = at_last.reduce(Prediction::spanning).unwrap_or_default();
+            Prediction {
+                is_unsettled: settled.is_unsettled,
+                ..at_last.widened_by(predict(settled.at_first()))
+            }
         });
         (offer, prediction)
     });
@@ -115,6 +116,7 @@ impl Prediction {
             },
             p50_change_ms: both(self.p50_change_ms, other.p50_change_ms),
             p99_change_ms: both(self.p99_change_ms, other.p99_change_ms),
+            is_unsettled: self.is_unsettled || other.is_unsettled,
         }
     }
 }

@@ -16,6 +16,7 @@ pub mod prediction;
 pub mod replay;
 pub mod rules;
 pub mod seen;
+pub mod settling;
 
 /// Returns a length of time in the engine's type.
 #[must_use]

@@ -4,7 +4,6 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::conversation::{Conversation, Host};
-use crate::pacing::Pacing;
 use crate::replay::{Chance, Played, play};
 use crate::rules::Both;
 
@@ -120,6 +119,8 @@ pub struct Prediction {
     pub p50_change_ms: Option<Estimate>,
     /// The change of the 99th percentile.
     pub p99_change_ms: Option<Estimate>,
+    /// Whether BBR's rates had not settled when the replays ended: the intervals span those that were played.
+    pub is_unsettled: bool,
 }
 
 impl Service {
@@ -148,48 +149,11 @@ impl Service {
         self.replay_each(host, |_, subject| change(subject))
     }
 
-    /// Replays them as [`Self::replay`] does, at the rates to which BBR then comes: it counts the segments that are delivered in a
-    /// round trip, and `present` had fewer or more.
-    #[must_use]
-    pub fn replay_settled(
+    pub(crate) fn replay_each(
         &self,
         host: Host,
-        present: &Replayed,
-        change: impl Fn(&Subject) -> Both,
+        change: impl Fn(usize, &Subject) -> Both,
     ) -> Replayed {
-        let mut factors = vec![[1.0; 2]; self.subjects.len()];
-        let follows = |subject: &Subject| {
-            let pacings = subject.rules.iter().flat_map(|rules| &rules.pacing);
-            pacings.into_iter().any(Pacing::follows_the_flight)
-        };
-        let mut changed = self.replay(host, &change);
-        if !self.subjects.iter().any(follows) {
-            return changed;
-        }
-        for _ in 0..MOST_STEPS_OF_BBR {
-            let before = factors.clone();
-            for (index, factors) in factors.iter_mut().enumerate() {
-                let flights = [present, &changed].map(|replayed| replayed.in_flight(index));
-                *factors = [0, 1].map(|end| flights[1][end] / flights[0][end]);
-            }
-            if factors == before {
-                break;
-            }
-            changed = self.replay_each(host, |index, subject| {
-                let mut rules = change(subject);
-                for (rules, factor) in rules.iter_mut().zip(factors[index]) {
-                    let follows = rules.pacing.take_if(|pacing| pacing.follows_the_flight());
-                    if let Some(pacing) = follows {
-                        rules.pacing = Some(pacing.times(factor));
-                    }
-                }
-                rules
-            });
-        }
-        changed
-    }
-
-    fn replay_each(&self, host: Host, change: impl Fn(usize, &Subject) -> Both) -> Replayed {
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let runs = self.subjects.iter().enumerate().map(|(index, subject)| {
             let rules = change(index, subject);
@@ -236,6 +200,7 @@ impl Service {
             },
             p50_change_ms: change(compared.p50(|of| of[1].p50_ms - of[0].p50_ms)),
             p99_change_ms: change(compared.p99(|of| of[1].p99_ms - of[0].p99_ms)),
+            is_unsettled: false,
         }
     }
 }
@@ -392,7 +357,7 @@ impl Replayed {
 
     /// Returns by end how many segments of a conversation BBR sees in a round trip: it takes the most of ten
     /// (`bbr_bw_rtts`).
-    fn in_flight(&self, conversation: usize) -> [f64; 2] {
+    pub(crate) fn in_flight(&self, conversation: usize) -> [f64; 2] {
         [0, 1].map(|end| {
             let turns = self.runs[conversation].iter().flatten();
             let mut counts: Vec<f64> = turns.map(|turn| f64::from(turn.in_flight[end])).collect();
@@ -453,8 +418,6 @@ fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
 /// How often each conversation is played, each time with another phase of the kernel's clock.
 const RUNS: usize = 4;
 const DRAWS: usize = 400;
-/// How often a replay is repeated until BBR's rates no longer change.
-const MOST_STEPS_OF_BBR: usize = 8;
 /// The share of measurements beyond either end of an interval.
 const MISS: f64 = 0.05;
 /// Fewer turns say nothing of a median.

@@ -7,6 +7,7 @@ use tinygram_report::{Column, Document, Entry, Row, Table, json};
 use tinygram_whatif::forecast::Forecast;
 use tinygram_whatif::offer::Offer;
 use tinygram_whatif::prediction::{Estimate, Figures, LEAST_TURNS, Prediction};
+use tinygram_whatif::settling::MOST_STEPS;
 
 use super::answer::answer;
 use super::done::Foreseen;
@@ -62,8 +63,25 @@ fn text(plan: &Plan, foreseen: &Foreseen) -> String {
     }
     let (ink, width) = canvas(usize::MAX);
     text += &table(forecast).to_text(width, ink);
+    text += &unsettled(forecast);
     text += "\nAll are replays; an interval is where nine of ten measurements of as many turns are expected.\n";
     text
+}
+
+/// Says of which changes it is not known to which rates BBR comes; nothing if there are none.
+fn unsettled(forecast: &Forecast) -> String {
+    let rows = forecast.rows.iter();
+    let unsettled = rows.filter(|(_, prediction)| prediction.is_unsettled);
+    let names: Vec<_> = unsettled
+        .map(|(offer, _)| offer.change.to_string())
+        .collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(
+            "\n{}: BBR's rates still changed after {MOST_STEPS} replays; the intervals span all of these.\n",
+            names.join(", ")
+        ),
+    }
 }
 
 /// Says what the answer stands on.
@@ -197,6 +215,7 @@ fn change(offer: &Offer, prediction: &Prediction) -> ChangeRow {
         change: offer.change.to_string(),
         at: offer.at.words(),
         needs: offer.change.needs().words(),
+        rates_settle: !prediction.is_unsettled,
         figures: FiguresRow::of(prediction, true),
     }
 }
@@ -240,6 +259,8 @@ struct ChangeRow {
     change: String,
     at: &'static str,
     needs: &'static str,
+    /// Whether BBR comes to rates at which it stays, or between which it goes round; true where it paces nothing.
+    rates_settle: bool,
     #[serde(flatten)]
     figures: FiguresRow,
 }
