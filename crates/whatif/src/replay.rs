@@ -90,17 +90,17 @@ pub fn play(conversation: &Conversation, rules: &Both, chance: Chance) -> Option
         Yardstick::Answer | Yardstick::End(0) => Side::Client,
         Yardstick::End(_) => Side::Server,
     };
-    let seen = Seen {
+    let run = Run {
         player: world.host(measured).programs().next()?,
         frames: &world.observer().frames,
         round_trip: path.clock.round_trip,
     };
-    turns(conversation, laps, rules, &seen)
+    turns(conversation, laps, rules, &run)
 }
 
-/// What was seen of a run.
+/// What a run left.
 #[derive(Clone, Copy)]
-struct Seen<'a> {
+struct Run<'a> {
     /// The end at which turns are measured.
     player: &'a Player,
     frames: &'a [SentFrame],
@@ -112,13 +112,13 @@ fn turns(
     conversation: &Conversation,
     laps: u64,
     rules: &Both,
-    seen: &Seen<'_>,
+    run: &Run<'_>,
 ) -> Option<Vec<Played>> {
-    let Seen {
+    let Run {
         player,
         frames,
         round_trip,
-    } = *seen;
+    } = *run;
     let (end, host) = (player.end(), player.host());
     let mut acts = in_laps(conversation, end, laps);
     let places = places(&acts, rules[end].gathers);
