@@ -389,6 +389,12 @@ impl Left {
         (offset > segment.end - segment.length).then_some(segment.at_ns)
     }
 
+    /// Returns when the first segment left since then.
+    fn first_since(&self, at_ns: u64) -> Option<u64> {
+        let index = self.0.partition_point(|segment| segment.at_ns < at_ns);
+        Some(self.0.get(index)?.at_ns)
+    }
+
     /// Returns when a write began: its first segment may leave long before the call ends, in which the kernel also takes it
     /// in at the other end of a local connection, and wakes its reader.
     fn begun(&self, write: &Write) -> u64 {
@@ -420,17 +426,31 @@ impl Heard<'_> {
     /// Returns when the octet before this offset was read, and how late that was.
     fn read(&self, offset: u64) -> Option<(u64, Late)> {
         let index = self.reads.partition_point(|read| read.end < offset);
-        let read_ns = self.reads.get(index)?.at_ns;
+        let read = self.reads.get(index)?;
         let left_ns = self.left.left(offset)?;
         let index = self.written.partition_point(|write| write.end < offset);
-        let late = Late {
-            ns: read_ns.saturating_sub(left_ns + self.transit_ns),
-            deferred: self
-                .written
-                .get(index)
-                .is_some_and(|write| left_ns >= write.at_ns + DEFERRED_NS),
+        let write = self.written.get(index);
+        let deferred = write.is_some_and(|write| left_ns >= write.at_ns + DEFERRED_NS);
+        // A replay brings acknowledgments in time, too: what let this go comes to its lateness.
+        let let_go_late_ns = match deferred {
+            true => self.let_go_late_ns(read, left_ns),
+            false => 0,
         };
-        Some((read_ns, late))
+        let late = Late {
+            ns: read.at_ns.saturating_sub(left_ns + self.transit_ns) + let_go_late_ns,
+            deferred,
+        };
+        Some((read.at_ns, late))
+    }
+
+    /// Returns how late the acknowledgment came that let data go at `left_ns`: the last bare one before this read, if nothing
+    /// had left between.
+    fn let_go_late_ns(&self, read: &Read, left_ns: u64) -> u64 {
+        let took_ns = read.late_ack_ns.and_then(|ack_ns| {
+            let first_ns = self.left.first_since(ack_ns)?;
+            (first_ns == left_ns).then(|| left_ns - ack_ns)
+        });
+        took_ns.map_or(0, |took_ns| took_ns.saturating_sub(self.transit_ns))
     }
 
     /// Returns how late the reads in the conversation were.
