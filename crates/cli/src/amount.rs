@@ -1,4 +1,4 @@
-//! Amounts in words: how much was looked at, and what is estimated.
+//! Amounts in words: how much was looked at, what is estimated, and when something was.
 
 use tinygram_watch::seen::Seen;
 use tinygram_whatif::prediction::Estimate;
@@ -29,6 +29,13 @@ pub(crate) fn three(number: f64) -> String {
         _ => 3,
     };
     format!("{number:.digits$}")
+}
+
+/// Returns a time in seconds since the epoch as RFC 3339 writes it; nothing if no calendar has it.
+pub(crate) fn moment(seconds: u64) -> String {
+    let at = i64::try_from(seconds).ok();
+    let at = at.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    at.map(|at| at.to_string()).unwrap_or_default()
 }
 
 /// Tells an estimate with its unit and its interval: `4.20 ms [3.91, 4.55]`.

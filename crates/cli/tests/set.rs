@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hosting::{may_set, said};
 
@@ -180,7 +180,7 @@ fn what_a_killed_process_left_is_offered_and_put_back() {
     let sockets = Sockets::open();
     let mut child = for_an_hour(&sockets);
     let list = said(&sockets.set(&["--list"]));
-    assert!(list.contains("which puts it back"), "{list}");
+    assert!(list.contains("which puts it back at 2"), "{list}");
     // While it runs, an undo of everything leaves it alone.
     assert_eq!(sockets.set(&["--undo"]).status.code(), Some(1));
     child.kill().unwrap();
@@ -206,6 +206,32 @@ fn what_a_killed_process_left_is_offered_and_put_back() {
     assert!(undone.contains("Change 1: 2 put back"), "{undone}");
     assert_eq!(sockets.nodelay(), [false, false]);
     assert_eq!(other.nodelay(), [false, false]);
+}
+
+/// `ps` and `set --list` say how long a change lasts: an hour from now, to the second in which it was begun.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the time of day is shown")]
+fn until_when_a_change_lasts_is_shown() {
+    if !may_set() {
+        return;
+    }
+    let sockets = Sockets::open();
+    let begun = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let mut child = for_an_hour(&sockets);
+    let shown = said(&sockets.ps());
+    let listed = said(&sockets.set(&["--list", "--json"]));
+    // SAFETY: a process of this test's.
+    unsafe { libc::kill(child.id().cast_signed(), libc::SIGTERM) };
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let by = format!("process {} puts it back at ", child.id());
+    assert_eq!(shown.matches(&by).count(), 2, "{shown}");
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let until = listed["in_force"][0]["until"].as_str();
+    let until = until.unwrap_or_else(|| panic!("{listed}"));
+    assert!(shown.contains(&format!("{by}{until}")), "{shown}");
+    let until: jiff::Timestamp = until.parse().unwrap();
+    let lasts = u64::try_from(until.as_second()).unwrap() - begun.as_secs();
+    assert!((3600..3700).contains(&lasts), "{lasts}");
 }
 
 /// A connection that is opened while `set --follow` runs.

@@ -24,6 +24,9 @@ pub struct Follower {
     settings: Vec<Setting>,
     journal: Option<Paused>,
     command: String,
+    /// How long it follows, if that is known: then its caller undoes what it set.
+    lasting: Option<Duration>,
+    begun: Instant,
     /// The changes' numbers, by network namespace and option.
     ids: BTreeMap<(u32, SocketOption), u64>,
     /// Connections that the journal has and that are not set yet.
@@ -65,7 +68,7 @@ pub struct Followed {
 }
 
 impl Follower {
-    /// Begins to follow.
+    /// Begins to follow, by this command; its caller undoes what it set after `lasting`, if that is given.
     ///
     /// # Errors
     ///
@@ -75,7 +78,7 @@ impl Follower {
         rules: &Rules,
         settings: &[Setting],
         journal: Paused,
-        command: &str,
+        (command, lasting): (&str, Option<Duration>),
     ) -> Result<Self, Lacking> {
         let now = Instant::now();
         Ok(Self {
@@ -83,6 +86,8 @@ impl Follower {
             settings: settings.to_vec(),
             journal: Some(journal),
             command: command.to_owned(),
+            lasting,
+            begun: now,
             ids: BTreeMap::new(),
             waiting: BTreeMap::new(),
             closed: BTreeSet::new(),
@@ -250,6 +255,9 @@ impl Follower {
             .find(|setting| setting.option == option);
         let to = setting.expect("one of those that are set").value;
         let id = journal.begin(option, to, netns, &self.command, true)?;
+        if let Some(lasting) = self.lasting {
+            journal.ends_after(id, lasting.saturating_sub(self.begun.elapsed()))?;
+        }
         self.ids.insert((netns, option), id);
         Ok(id)
     }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tinygram_host::hand::{Raw, Setting};
 use tinygram_host::root::hidden;
@@ -55,6 +55,8 @@ pub struct Entry {
     pub sockets: BTreeMap<u64, Raw>,
     /// The place of a knob, with the value that it had before.
     pub knob: Option<(Place, Raw)>,
+    /// When the process that made it undoes it, in seconds since the epoch; `None` if no time is set.
+    pub until: Option<u64>,
 }
 
 /// The reason why the journal cannot be used, in one line.
@@ -144,6 +146,7 @@ impl Journal {
                 about,
                 sockets,
                 knob,
+                until,
             },
         ) in in_force.clone()
         {
@@ -151,6 +154,7 @@ impl Journal {
             if let Some((place, before)) = knob {
                 records.push(Record::Knob { id, place, before });
             }
+            records.extend(until.map(|at| Record::Until { id, at }));
             let before = sockets.into_iter().collect();
             records.push(Record::Sockets { id, before });
         }
@@ -221,6 +225,7 @@ impl Journal {
                     about,
                     sockets: BTreeMap::new(),
                     knob: None,
+                    until: None,
                 };
                 self.changes.insert(id, entry);
             }
@@ -247,6 +252,11 @@ impl Journal {
             Record::Knob { id, place, before } => {
                 if let Some(entry) = self.changes.get_mut(&id) {
                     entry.knob = Some((place, before));
+                }
+            }
+            Record::Until { id, at } => {
+                if let Some(entry) = self.changes.get_mut(&id) {
+                    entry.until = Some(at);
                 }
             }
             Record::Undone { id, .. } => {
@@ -331,6 +341,16 @@ impl Journal {
             is_temporary,
         };
         (id, Record::Begin { id, about })
+    }
+
+    /// Says that this process undoes a change after `length`.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses; the change is in force.
+    pub fn ends_after(&mut self, id: u64, length: Duration) -> Result<(), JournalError> {
+        let at = now_s().saturating_add(length.as_secs());
+        self.append(vec![Record::Until { id, at }])
     }
 
     /// Announces that these sockets are changed next, with the values that they have.

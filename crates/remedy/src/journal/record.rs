@@ -23,6 +23,8 @@ pub(super) enum Record {
     Unchanged { id: u64, sockets: Vec<u64> },
     /// The knob of this place is changed next; the value that it has, or that it had at first.
     Knob { id: u64, place: Place, before: Raw },
+    /// The process that made the change undoes it then, in seconds since the epoch, if it is not stopped before.
+    Until { id: u64, at: u64 },
     /// The change was undone.
     Undone { id: u64, at: u64 },
 }
@@ -33,7 +35,7 @@ impl Record {
         1 + match self {
             Self::Sockets { before, .. } | Self::Handed { before, .. } => before.len(),
             Self::Unchanged { sockets, .. } => sockets.len(),
-            Self::Begin { .. } | Self::Knob { .. } | Self::Undone { .. } => 0,
+            Self::Begin { .. } | Self::Knob { .. } | Self::Until { .. } | Self::Undone { .. } => 0,
         }
     }
 }

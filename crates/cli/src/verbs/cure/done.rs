@@ -372,15 +372,18 @@ pub(super) fn watch_over(
         return Ok(());
     };
     let mut ids = tried.kept.clone();
+    say_when(plan, &ids, length)?;
     let mut followers = Vec::new();
-    let begun = followers_of(plan, remedy, hand, &mut followers);
+    let begun = followers_of(plan, remedy, hand, length, &mut followers);
     let count = followers.len();
     for follower in &mut followers {
         follower.share_with(count);
     }
     let followed = begun.and_then(|()| {
         // Those that were opened since the trial.
-        ids.extend(sweep(plan, remedy, hand)?);
+        let swept = sweep(plan, remedy, hand)?;
+        ids.extend(&swept);
+        say_when(plan, &swept, length)?;
         remark(&format!(
             "tinygram cure: {} for connections to come, too, for {length:?} or until Ctrl-C",
             remedy.means
@@ -422,6 +425,7 @@ fn followers_of(
     plan: &Plan,
     remedy: &Remedy,
     hand: &mut Hand,
+    length: Duration,
     followers: &mut Vec<Follower>,
 ) -> Result<(), Failure> {
     let setting = match &remedy.means {
@@ -434,7 +438,8 @@ fn followers_of(
     for rules in rules_of(&remedy.sockets, &scope, &found) {
         let paused = open(plan)?.pause().map_err(|error| failed(&error.into()))?;
         let setting = slice::from_ref(setting);
-        let follower = Follower::open(&rules, setting, paused, &plan.command);
+        let until = (plan.command.as_str(), Some(length));
+        let follower = Follower::open(&rules, setting, paused, until);
         followers.push(follower.map_err(|lacking| hand::refused(&lacking))?);
     }
     Ok(())
@@ -457,6 +462,16 @@ fn sweep(plan: &Plan, remedy: &Remedy, hand: &mut Hand) -> Result<Vec<u64>, Fail
     };
     let applied = apply::set(hand, &mut open(plan)?, &found, setting, why);
     Ok(applied.map_err(|error| failed(&error))?.ids)
+}
+
+/// Writes down when these changes are put back.
+fn say_when(plan: &Plan, ids: &[u64], length: Duration) -> Result<(), Failure> {
+    let mut journal = open(plan)?;
+    for id in ids {
+        let said = journal.ends_after(*id, length);
+        said.map_err(|error| failed(&error.into()))?;
+    }
+    Ok(())
 }
 
 fn open(plan: &Plan) -> Result<Journal, Failure> {

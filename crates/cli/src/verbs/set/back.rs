@@ -7,6 +7,8 @@ use tinygram_remedy::apply::Undone;
 use tinygram_remedy::journal::{Entry, Journal, Place};
 use tinygram_report::{Document, json};
 
+use crate::amount::moment;
+
 /// Says what was put back; `saw` says whether what programs set meanwhile was seen.
 pub(super) fn undone(all: &[(u64, Undone)], saw: bool, as_json: bool) -> String {
     if as_json {
@@ -93,7 +95,8 @@ pub(super) fn listed(journal: Option<&Journal>, as_json: bool) -> String {
 
 fn listed_row(id: u64, entry: &Entry) -> ListedRow {
     let about = &entry.about;
-    let since = jiff::Timestamp::from_second(i64::try_from(about.at).unwrap_or(0));
+    let is_attended = about.is_temporary && entry.is_attended();
+    let until = entry.until.filter(|_| is_attended).map(moment);
     ListedRow {
         id,
         option: about.option.name(),
@@ -112,14 +115,16 @@ fn listed_row(id: u64, entry: &Entry) -> ListedRow {
             )) => format!("for the route {route}"),
         },
         network_namespace: about.netns,
-        since: since.map(|at| at.to_string()).unwrap_or_default(),
+        since: moment(about.at),
         pid: about.who.pid,
         uid: about.who.uid,
-        state: match (about.is_temporary, entry.is_attended()) {
-            (false, _) => "",
-            (true, true) => ", which puts it back",
-            (true, false) => ", which was to put it back and has ended",
+        state: match (about.is_temporary, &until) {
+            (false, _) => String::new(),
+            (true, Some(until)) => format!(", which puts it back at {until}"),
+            (true, None) if is_attended => ", which puts it back when it ends".to_owned(),
+            (true, None) => ", which was to put it back and has ended".to_owned(),
         },
+        until,
         command: about.why.clone(),
     }
 }
@@ -158,7 +163,9 @@ struct ListedRow {
     since: String,
     pid: u32,
     uid: u32,
-    state: &'static str,
+    /// When that process puts it back, if a time is set.
+    until: Option<String>,
+    state: String,
     command: String,
 }
 

@@ -104,6 +104,12 @@ fn apply(
         let turned = apply::knobs::set(&mut journal, &turn.namespace, turn.setting, route, why);
         changes.turned.push((turn, turned.map_err(failed)?));
     }
+    if let Some(length) = plan.lasting {
+        for id in changes.ids() {
+            let said = journal.ends_after(id, length);
+            said.map_err(|error| failed(error.into()))?;
+        }
+    }
     Ok(changes)
 }
 
@@ -111,8 +117,8 @@ fn follower(plan: &Set, rules: &Rules, args: &Args) -> Result<Follower, Failure>
     let paused = open(args)?
         .pause()
         .map_err(|error| journal_failed(&error))?;
-    Follower::open(rules, &plan.settings, paused, &plan.command)
-        .map_err(|lacking| hand::refused(&lacking))
+    let until = (plan.command.as_str(), plan.lasting);
+    Follower::open(rules, &plan.settings, paused, until).map_err(|lacking| hand::refused(&lacking))
 }
 
 /// Gives connections to come the settings until it is over.
