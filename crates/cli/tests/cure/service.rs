@@ -93,13 +93,22 @@ fn a_stall_is_cured_on_the_running_server_and_put_back() {
     let lines: Vec<&str> = text.lines().collect();
     let offered = lines
         .iter()
-        .filter(|line| line.contains("needs root"))
+        .filter(|line| line.contains(": needs "))
         .count();
     let expected = lines
         .iter()
         .filter(|line| line.contains("expected: p50 4"))
         .count();
     assert!(expected >= 2 && expected == offered, "{text}");
+    // What changes the program comes last, and needs another privilege or none.
+    let of_owners = text
+        .find(": needs a restart (a Go")
+        .zip(text.find(": needs a change of the program"));
+    let settings = text.rfind(": needs root");
+    assert!(
+        of_owners.is_some_and(|(run, writev)| settings < Some(run) && run < writev),
+        "{text}"
+    );
     assert!(!service.server.nodelay().unwrap());
 
     let cured = service.tinygram("cure", &[&port, "--look", "2s"]);

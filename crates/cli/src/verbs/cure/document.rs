@@ -12,6 +12,7 @@ use tinygram_report::{Document, json};
 
 use super::done::Cured;
 use super::expected::{Expected, ExpectedRow, HeldRow};
+use super::owner::OfOwnerRow;
 use super::perhaps::perhaps;
 use super::plan::Plan;
 use super::silence::why_unknown;
@@ -62,6 +63,7 @@ pub(super) fn of(plan: &Plan, cured: &Cured, rest: Option<Duration>) -> String {
                     row(remedy, expected, tried.as_ref())
                 })
                 .collect(),
+            of_owners: cured.of_owners.iter().map(OfOwnerRow::from).collect(),
         },
     })
 }
@@ -70,6 +72,7 @@ fn row(remedy: &Remedy, expected: Option<&Expected>, tried: Option<&Tried>) -> R
     let figures = tried.and_then(|tried| tried.figures.as_ref());
     RemedyRow {
         setting: remedy.means.to_string(),
+        needs: "root",
         other_connections: remedy.others,
         sockets: remedy.sockets.iter().map(ToString::to_string).collect(),
         expected: expected.map(ExpectedRow::from),
@@ -155,6 +158,8 @@ struct Results {
     /// With `--watch`: at least `watch_s`.
     looks_anew_after_s: Option<f64>,
     remedies: Vec<RemedyRow>,
+    /// With `--dry-run`: what the programs' owners can do.
+    of_owners: Vec<OfOwnerRow>,
 }
 
 #[derive(Serialize)]
@@ -166,6 +171,7 @@ struct PerhapsRow {
 #[derive(Serialize)]
 struct RemedyRow {
     setting: String,
+    needs: &'static str,
     other_connections: usize,
     sockets: Vec<String>,
     /// Null where it cannot be told, and where it was not to be tried.

@@ -23,6 +23,7 @@ use tinygram_watch::kernel::Options;
 use tinygram_watch::live::{Choice, Live};
 
 use super::expected::{self, Expected};
+use super::owner::{self, OfOwner};
 use super::plan::Plan;
 use crate::amount::counted;
 use crate::exit::{Done, Failure};
@@ -42,6 +43,8 @@ pub(super) struct Cured {
     pub(super) is_dry: bool,
     /// What is expected of each remedy; nothing of one that is not tried, unless nothing is to be changed.
     pub(super) expected: Vec<Option<Expected>>,
+    /// If nothing is to be changed: what the programs' owners can do.
+    pub(super) of_owners: Vec<OfOwner>,
 }
 
 /// How many data segments went over the connections that were open when the look ended; the others have taken their
@@ -137,6 +140,7 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
         remedies: Vec::new(),
         is_dry: plan.is_dry,
         expected: Vec::new(),
+        of_owners: Vec::new(),
         look,
     };
     // The other ends on this host may belong to anybody.
@@ -159,6 +163,7 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
             .iter()
             .map(|remedy| expected::of(&recorded, plan.seed, remedy));
         cured.expected = expected.collect();
+        cured.of_owners = owner::of(&cured.look, &recorded, plan.seed);
     }
     if plan.is_dry || stop::is_asked() || remedies.is_empty() {
         cured.remedies = remedies.into_iter().map(|remedy| (remedy, None)).collect();

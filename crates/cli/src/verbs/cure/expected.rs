@@ -1,15 +1,17 @@
 //! What each remedy is expected to bring and to cost, as `whatif` says it, and whether it did. Turns are those that the
 //! trial measures.
 
+use std::collections::BTreeSet;
 use std::slice;
 
 use serde::Serialize;
 use tinygram_host::clock::tick;
+use tinygram_host::hand::Socket;
 use tinygram_host::scope::Scope;
 use tinygram_remedy::foresee::recording::Ask;
 use tinygram_remedy::foresee::{Recorded, Wanted};
 use tinygram_remedy::proof::statistics;
-use tinygram_remedy::remedy::Remedy;
+use tinygram_remedy::remedy::{Remedy, Service};
 use tinygram_whatif::change::Change;
 use tinygram_whatif::forecast::{Forecast, forecast};
 use tinygram_whatif::offer::Asked;
@@ -35,17 +37,52 @@ pub(super) fn ask<'a>(plan: &Plan, scope: &'a Scope) -> Ask<'a> {
     }
 }
 
+/// The ends that a change is for, and those at which turns are measured.
+#[derive(Clone, Copy)]
+pub(super) struct Ends<'a> {
+    changed: &'a BTreeSet<Service>,
+    stalling: &'a BTreeSet<Service>,
+}
+
+impl<'a> Ends<'a> {
+    /// Returns the ends of a change that is for those that stall.
+    pub(super) fn of(stalling: &'a BTreeSet<Service>) -> Self {
+        Self {
+            changed: stalling,
+            stalling,
+        }
+    }
+}
+
 /// Plays what was recorded again with a remedy; `None` where it cannot be told.
 pub(super) fn of(recorded: &Recorded, seed: u64, remedy: &Remedy) -> Option<Expected> {
     let setting = remedy.means.to_string().replace(' ', "");
     let change = Change::parse(&setting, tick()).ok()?;
+    let ends = Ends {
+        changed: &remedy.sockets,
+        stalling: &remedy.stalling,
+    };
+    of_change(recorded, seed, &change, ends)
+}
+
+/// Plays what was recorded again with a change; `None` where it cannot be told.
+pub(super) fn of_change(
+    recorded: &Recorded,
+    seed: u64,
+    change: &Change,
+    ends: Ends<'_>,
+) -> Option<Expected> {
+    let is_of = |services: &BTreeSet<Service>, socket: &Socket| {
+        let has = |service: &Service| service.has(socket.netns, socket.local, socket.remote);
+        services.iter().any(has)
+    };
     let services = recorded.services(Wanted {
         seed,
-        is_meant: &|end| remedy.is_for(&end.socket),
-        is_measured: Some(&|end| remedy.stalls(&end.socket)),
+        is_meant: &|end| is_of(ends.changed, &end.socket),
+        is_measured: Some(&|end| is_of(ends.stalling, &end.socket)),
     });
     let asked = Asked {
-        changes: slice::from_ref(&change),
+        changes: slice::from_ref(change),
         by_target: true,
     };
     let forecast = forecast(&services, asked).filter(Forecast::tells)?;

@@ -4,6 +4,7 @@
 mod document;
 mod done;
 mod expected;
+mod owner;
 mod perhaps;
 mod plan;
 mod show;

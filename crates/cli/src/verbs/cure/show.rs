@@ -52,9 +52,11 @@ fn text(plan: &Plan, cured: &Cured) -> String {
             }
         }
     }
+    for of_owner in &cured.of_owners {
+        text += &of_owner.offered();
+    }
     if plan.is_dry && !cured.remedies.is_empty() {
-        text += "Nothing was changed (--dry-run). If no setting is wanted: the program's own mend is in the advice of \
-                 `tinygram watch`, and `tinygram run -- PROGRAM` holds and flushes for it.\n";
+        text += "Nothing was changed (--dry-run). The program's own mend is in the advice of `tinygram watch`.\n";
     }
     text
 }
