@@ -186,3 +186,92 @@ fn what_a_process_made_before_it_was_moved_is_named_as_not_matched() {
     );
     assert_eq!(web.asked("accepted"), "False False");
 }
+
+/// A service manager of the name systemd that listens for a program of SSH, and prints the port. With `yes` it accepts, and gives each
+/// connection to a program of its own (`Accept=yes`); with `no` it gives the listener away when told to. What it starts says with each
+/// octet whether its connection has NODELAY.
+const MANAGER: &str = r#"
+import os, signal, socket, subprocess, sys, threading
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+called = lambda name: open("/proc/self/comm", "w").write(name)
+called("systemd")
+def say(end):
+    while end.recv(1):
+        end.sendall(b"1" if end.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) else b"0")
+def as_sshd(serve):
+    if not os.fork():
+        called("sshd")
+        serve()
+        os._exit(0)
+def serve_all(listener):
+    while True:
+        threading.Thread(target=say, args=(listener.accept()[0],), daemon=True).start()
+def accept_all(listener):
+    while True:
+        with listener.accept()[0] as end:
+            as_sshd(lambda: say(end))
+print("ready")
+listener = socket.create_server(("127.0.0.1", 0))
+if sys.argv[1] == "yes":
+    threading.Thread(target=accept_all, args=(listener,), daemon=True).start()
+print(listener.getsockname()[1])
+for line in sys.stdin:
+    as_sshd(lambda: serve_all(listener))
+    print("given")
+"#;
+
+/// A client of such a program.
+const ASKER: &str = r#"
+import socket, sys, time
+print("ready")
+ends = []
+for line in sys.stdin:
+    words = line.split()
+    if words[0] == "connect":
+        ends.append(socket.create_connection(("127.0.0.1", int(words[1]))))
+    # Long enough for a connection to be followed.
+    for _ in range(50):
+        ends[-1].sendall(b"?")
+        said = ends[-1].recv(1)
+        time.sleep(0.02)
+    print(said.decode(), len(ends))
+"#;
+
+/// Socket activation: systemd listens, and whatever it starts has the socket.
+#[test]
+fn ssh_is_left_alone_though_another_program_listens_for_it() {
+    if !may_set() || !may_make_namespaces() {
+        return;
+    }
+    for accepts in ["yes", "no"] {
+        let journal = tempfile::tempdir().unwrap();
+        let mut manager = Program::start(MANAGER, &[accepts], Place::New);
+        let port = manager.line();
+        if accepts == "no" {
+            assert_eq!(manager.asked("give"), "given");
+        }
+        let mut client = Program::start(ASKER, &[], Place::Of(manager.pid()));
+        assert_eq!(client.asked(&format!("connect {port}")), "0 1", "{accepts}");
+        let set = |target: &str| {
+            let mut command = Command::new("nsenter");
+            command.args(["--net", "--target", &manager.pid().to_string()]);
+            command.args([env!("CARGO_BIN_EXE_tinygram"), "set", target, "nodelay=on"]);
+            command.arg("--journal").arg(journal.path().join("state"));
+            command.output().unwrap()
+        };
+        for target in ["--all", &port] {
+            let output = set(target);
+            assert!(
+                said(&output).contains("SSH"),
+                "{accepts}: {}",
+                said(&output)
+            );
+            assert_eq!(client.asked("again"), "0 1", "{accepts} {target}");
+        }
+        // Its port is known from the connection that is open.
+        let following = Following::of(&["--all"], &manager, journal.path());
+        assert_eq!(client.asked(&format!("connect {port}")), "0 2", "{accepts}");
+        drop(following);
+    }
+}
