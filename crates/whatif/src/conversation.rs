@@ -2,6 +2,7 @@
 //! it waited for, and then for a gap (closed loop): when the rules of TCP bring data later or sooner, what follows
 //! comes later or sooner, too.
 
+use crate::lateness::{DEFERRED_NS, Late, Lateness, SHORT_NS};
 use crate::seen::{End, Read, Sent, Write};
 
 /// A conversation that begins with a turn and ends before one.
@@ -67,82 +68,12 @@ pub struct Turn {
     pub end: u64,
     /// How late it read the last of that.
     pub late: Late,
+    /// When it began.
+    pub begun_ns: u64,
     /// How long it took.
     pub seen_ns: u64,
     /// How many segments with data were sent from its beginning to that of the next.
     pub segments: u64,
-}
-
-/// How much later than the network brought it a program read what it waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Late {
-    /// How much, in nanoseconds.
-    pub ns: u64,
-    /// Whether the data had waited at its sender for [`DEFERRED_NS`] or longer, until an acknowledgment or a timer let it
-    /// go. It then wakes its reader from an interrupt, and a busy host lets the reader wait; a write wakes it from a thread
-    /// that soon sleeps itself, and an acknowledgment that a read sends finds the reader awake.
-    pub deferred: bool,
-}
-
-/// How busy the hosts are while a conversation is played. How busy they will be is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Host {
-    /// Programs read as late as was seen.
-    AsSeen,
-    /// Programs read what has arrived at once, and what took less than [`SHORT_NS`] takes nothing: after a stall a processor
-    /// wakes up with cold caches, and the same work takes a tenth of the time where there was none.
-    Quiet,
-}
-
-impl Host {
-    /// Returns how long something takes that was seen to take so long.
-    #[must_use]
-    pub fn takes(self, seen_ns: u64) -> u64 {
-        match self {
-            Self::Quiet if seen_ns < SHORT_NS => 0,
-            _ => seen_ns,
-        }
-    }
-}
-
-/// What takes less, in nanoseconds, may be what hosts spend and no pause of a program's or distance.
-pub const SHORT_NS: u64 = 1_000_000;
-
-/// What waits so long at its sender is deferred, in nanoseconds. A reader sleeps deeply by then.
-pub const DEFERRED_NS: u64 = 1_000_000;
-
-/// How late the reads of an end were: of data that left with its write, and of what left later.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lateness {
-    direct_ns: Vec<u64>,
-    deferred_ns: Vec<u64>,
-}
-
-impl Lateness {
-    fn of(all: impl Iterator<Item = Late>) -> Self {
-        let mut lateness = Self::default();
-        for late in all {
-            match late.deferred {
-                true => lateness.deferred_ns.push(late.ns),
-                false => lateness.direct_ns.push(late.ns),
-            }
-        }
-        lateness
-    }
-
-    /// Returns how late a read is that was `seen` so late, if its data is now deferred or not: another's lateness where that
-    /// has changed. `draw` decides whose.
-    #[must_use]
-    pub fn now(&self, seen: Late, deferred: bool, draw: u64) -> u64 {
-        let others = match deferred {
-            true => &self.deferred_ns,
-            false => &self.direct_ns,
-        };
-        if seen.deferred == deferred || others.is_empty() {
-            return seen.ns;
-        }
-        others[(draw % others.len() as u64) as usize]
-    }
 }
 
 /// Returns the conversation of a connection both ends of which were seen; the asker's is the first. `None` if there is no
@@ -156,8 +87,11 @@ pub fn of_both_ends(ends: [&End; 2], mss: u16, is_whole: bool) -> Option<Convers
     };
     let frame = Frame::of(asker, since_ns)?;
     let left = [Left::of(&asker.sent), Left::of(&answerer.sent)];
-    let to_answerer = left[0].transit(&answerer.reads)?;
-    let to_asker = left[1].transit(&asker.reads)?;
+    let transits = [
+        left[0].transit(&answerer.reads)?,
+        left[1].transit(&asker.reads)?,
+    ];
+    let [to_answerer, to_asker] = between_kernels(ends, &left, transits);
     let heard = [
         Heard {
             reads: &asker.reads,
@@ -202,6 +136,21 @@ pub fn of_both_ends(ends: [&End; 2], mss: u16, is_whole: bool) -> Option<Convers
         mss,
         is_whole,
     })
+}
+
+/// Returns the times that segments take from one kernel to the other, of the shortest to a program's read. Within a host the latter
+/// are mostly the reader's waking up, for which an acknowledgment does not wait that lets data go.
+fn between_kernels(ends: [&End; 2], left: &[Left; 2], transits: [u64; 2]) -> [u64; 2] {
+    if transits.iter().any(|transit_ns| *transit_ns >= SHORT_NS) {
+        return transits;
+    }
+    let let_go = (0..2).flat_map(|end| {
+        let (own, peer) = (ends[end], ends[1 - end]);
+        let heard = move |read| left[1 - end].let_go_after(read, &peer.writes);
+        own.reads.iter().filter_map(heard)
+    });
+    let shortest_ns = let_go.min().unwrap_or(u64::MAX);
+    transits.map(|transit_ns| transit_ns.min(shortest_ns))
 }
 
 impl Conversation {
@@ -285,6 +234,7 @@ impl Frame {
                 next: Some(place(pair[1])).filter(|_| Some(&pair[1]) != self.begins.last()),
                 end: beyond.read_until - self.answered.start,
                 late,
+                begun_ns,
                 seen_ns: read_ns.saturating_sub(begun_ns),
                 segments,
             })
@@ -359,6 +309,7 @@ impl<'a> Written<'a> {
                 next: Some(pair[1]).filter(|next| *next < acts),
                 end: (write.read_until + 1).checked_sub(heard.from.start)?,
                 late,
+                begun_ns: write.at_ns,
                 seen_ns: read_ns.saturating_sub(write.at_ns),
                 segments,
             })
@@ -389,10 +340,13 @@ impl Left {
         (offset > segment.end - segment.length).then_some(segment.at_ns)
     }
 
-    /// Returns when the first segment left since then.
-    fn first_since(&self, at_ns: u64) -> Option<u64> {
-        let index = self.0.partition_point(|segment| segment.at_ns < at_ns);
-        Some(self.0.get(index)?.at_ns)
+    /// Returns how long after the last bare acknowledgment before this read the data left that it brings, if that waited at its
+    /// sender and nothing else left between.
+    fn let_go_after(&self, read: &Read, written: &[Write]) -> Option<u64> {
+        let (ack_ns, left_ns) = (read.late_ack_ns?, self.left(read.end)?);
+        let first = self.0.partition_point(|segment| segment.at_ns < ack_ns);
+        let is_first = self.0.get(first)?.at_ns == left_ns;
+        (is_first && is_deferred(written, read.end, left_ns)).then(|| left_ns - ack_ns)
     }
 
     /// Returns when a write began: its first segment may leave long before the call ends, in which the kernel also takes it
@@ -409,6 +363,13 @@ impl Left {
             .filter_map(|read| read.at_ns.checked_sub(self.left(read.end)?))
             .min()
     }
+}
+
+/// Returns whether the octet before this offset, which left at `left_ns`, had waited at its sender.
+fn is_deferred(written: &[Write], offset: u64, left_ns: u64) -> bool {
+    let index = written.partition_point(|write| write.end < offset);
+    let write = written.get(index);
+    write.is_some_and(|write| left_ns >= write.at_ns + DEFERRED_NS)
 }
 
 /// What an end reads, and when it could have.
@@ -428,29 +389,15 @@ impl Heard<'_> {
         let index = self.reads.partition_point(|read| read.end < offset);
         let read = self.reads.get(index)?;
         let left_ns = self.left.left(offset)?;
-        let index = self.written.partition_point(|write| write.end < offset);
-        let write = self.written.get(index);
-        let deferred = write.is_some_and(|write| left_ns >= write.at_ns + DEFERRED_NS);
+        let deferred = is_deferred(self.written, offset, left_ns);
         // A replay brings acknowledgments in time, too: what let this go comes to its lateness.
-        let let_go_late_ns = match deferred {
-            true => self.let_go_late_ns(read, left_ns),
-            false => 0,
-        };
+        let let_go_ns = (self.left.let_go_after(read, self.written)).filter(|_| deferred);
+        let let_go_late_ns = let_go_ns.map_or(0, |took_ns| took_ns.saturating_sub(self.transit_ns));
         let late = Late {
             ns: read.at_ns.saturating_sub(left_ns + self.transit_ns) + let_go_late_ns,
             deferred,
         };
         Some((read.at_ns, late))
-    }
-
-    /// Returns how late the acknowledgment came that let data go at `left_ns`: the last bare one before this read, if nothing
-    /// had left between.
-    fn let_go_late_ns(&self, read: &Read, left_ns: u64) -> u64 {
-        let took_ns = read.late_ack_ns.and_then(|ack_ns| {
-            let first_ns = self.left.first_since(ack_ns)?;
-            (first_ns == left_ns).then(|| left_ns - ack_ns)
-        });
-        took_ns.map_or(0, |took_ns| took_ns.saturating_sub(self.transit_ns))
     }
 
     /// Returns how late the reads in the conversation were.

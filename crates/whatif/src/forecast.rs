@@ -1,6 +1,6 @@
 //! The answer: what was seen, and what each change would do, over all guesses that agree with what was seen.
 
-use crate::conversation::Host;
+use crate::lateness::Host;
 use crate::offer::{Asked, Offer, offers};
 use crate::prediction::{Estimate, Figures, Prediction, Replayed, Seen, Service};
 
@@ -22,7 +22,7 @@ pub struct Forecast {
 /// Plays the service of each guess again. `None` if nothing was seen.
 #[must_use]
 pub fn forecast(guesses: &[Service], asked: Asked<'_>) -> Option<Forecast> {
-    let played: Vec<(&Service, Seen, [Replayed; 2])> = guesses
+    let played: Vec<(&Service, Seen, [Replayed; HOSTS.len()])> = guesses
         .iter()
         .filter_map(|service| {
             let seen = service.seen()?;
@@ -32,13 +32,14 @@ pub fn forecast(guesses: &[Service], asked: Asked<'_>) -> Option<Forecast> {
         .collect();
     let agreeing: Vec<_> = played
         .iter()
-        .filter(|(_, seen, [as_seen, _])| as_seen.agrees_with(seen))
+        .filter(|(_, seen, [as_seen, ..])| as_seen.agrees_with(seen))
         .collect();
     let (service, seen, _) = agreeing.first().copied().or(played.first())?;
     let over_all = |predict: &dyn Fn(&Service, Host, &Replayed) -> Prediction| {
         let all = agreeing.iter().map(|(service, _, present)| {
-            let [as_seen, quiet] = [0, 1].map(|host| predict(service, HOSTS[host], &present[host]));
-            as_seen.widened_by(quiet)
+            let [as_seen, quiet, busier] =
+                [0, 1, 2].map(|host| predict(service, HOSTS[host], &present[host]));
+            as_seen.widened_by(quiet).widened_by(busier)
         });
         all.reduce(Prediction::spanning).unwrap_or_default()
     };
@@ -121,5 +122,5 @@ impl Prediction {
     }
 }
 
-/// What is played: the second shows how much of a figure is the host's.
-const HOSTS: [Host; 2] = [Host::AsSeen, Host::Quiet];
+/// What is played: the others show how much of a figure is the host's.
+const HOSTS: [Host; 3] = [Host::AsSeen, Host::Quiet, Host::Busier];

@@ -9,6 +9,7 @@ pub mod change;
 pub mod conversation;
 pub mod forecast;
 pub mod guess;
+pub mod lateness;
 pub mod offer;
 pub mod pacing;
 mod player;
@@ -17,6 +18,7 @@ pub mod replay;
 pub mod rules;
 pub mod seen;
 pub mod settling;
+mod spread;
 
 /// Returns a length of time in the engine's type.
 #[must_use]

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::program::{Call, CallOutcome, Program};
 
-use crate::conversation::{Act, DEFERRED_NS, Host, Late, Lateness};
+use crate::conversation::Act;
+use crate::lateness::{DEFERRED_NS, Host, Late, Lateness};
 
 /// Plays the acts of one end, and notes when it wrote and read.
 #[derive(Clone, Debug)]
@@ -94,13 +95,11 @@ impl Player {
 
     /// Returns how late the program reads the octet before this offset, which the network brought at `at`.
     pub(crate) fn lateness(&self, at: Instant, offset: u64, seen: Late) -> Duration {
-        if self.part.host == Host::Quiet {
-            return Duration::ZERO;
-        }
         let wrote = self.line.written(1 - self.part.end, offset);
         let deferred = wrote.is_some_and(|wrote| at.since(wrote) >= self.part.one_way + DEFERRED);
         let draw = self.part.draw ^ offset.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Duration::from_nanos(self.part.lateness.now(seen, deferred, draw >> 7))
+        let late_ns = self.part.lateness.now(seen, deferred, draw >> 7);
+        Duration::from_nanos(self.part.host.times(late_ns))
     }
 
     fn took(&mut self, now: Instant, octets: u64) {

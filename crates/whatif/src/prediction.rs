@@ -3,9 +3,11 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::conversation::{Conversation, Host};
+use crate::conversation::{Conversation, Turn};
+use crate::lateness::Host;
 use crate::replay::{Chance, Played, play};
 use crate::rules::Both;
+use crate::spread::{Spread, quantile};
 
 /// A figure with the interval in which nine of ten measurements of as many turns are expected.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -127,20 +129,21 @@ impl Service {
     /// Returns what was seen; `None` if there was no turn.
     #[must_use]
     pub fn seen(&self) -> Option<Seen> {
-        let turns = || {
-            self.subjects
-                .iter()
-                .flat_map(|subject| &subject.conversation.turns)
-        };
-        let mut lengths: Vec<f64> = turns().map(|turn| turn.seen_ns as f64 / 1e6).collect();
+        let mut lengths: Vec<f64> = self.turns().map(|turn| turn.seen_ns as f64 / 1e6).collect();
         lengths.sort_by(f64::total_cmp);
-        let segments: u64 = turns().map(|turn| turn.segments).sum();
+        let segments: u64 = self.turns().map(|turn| turn.segments).sum();
         Some(Seen {
             turns: lengths.len(),
             p50_ms: quantile(&lengths, 0.5)?,
             p99_ms: quantile(&lengths, 0.99)?,
             segments: segments as f64 / lengths.len() as f64,
         })
+    }
+
+    /// Returns the turns of all conversations.
+    fn turns(&self) -> impl Iterator<Item = &Turn> {
+        let subjects = self.subjects.iter();
+        subjects.flat_map(|subject| &subject.conversation.turns)
     }
 
     /// Replays all conversations, each under the rules that `change` makes of the present ones.
@@ -208,6 +211,8 @@ impl Service {
 /// A replay under the present rules and one under others.
 struct Compared {
     seen: Seen,
+    /// How far what was seen moved by itself.
+    spread: Spread,
     host: Host,
     whole: [Drawn; 2],
     draws: Vec<[Drawn; 2]>,
@@ -221,6 +226,10 @@ struct Figure {
     base: fn(&Drawn) -> f64,
     /// How far the replay of the present rules is from what was seen, as a share.
     miss: f64,
+    /// What a prediction may be off at least by the same miss, in the figure's unit.
+    least_miss: f64,
+    /// How far what was seen moved by itself.
+    spread: f64,
     least_off: f64,
     least_turns: usize,
 }
@@ -230,6 +239,7 @@ impl Compared {
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(service.seed ^ 0xb001);
         Some(Self {
             seen: service.seen()?,
+            spread: Spread::of(service.turns()),
             host: present.host,
             whole: [present.sample().figures()?, changed.sample().figures()?],
             draws: (0..DRAWS)
@@ -239,30 +249,41 @@ impl Compared {
     }
 
     fn p50(&self, value: fn(&[Drawn; 2]) -> f64) -> Figure {
+        let miss = self.miss(self.seen.p50_ms, self.whole[0].p50_ms);
         Figure {
             value,
             base: |of| of.p50_ms,
-            miss: self.miss(self.seen.p50_ms, self.whole[0].p50_ms),
+            miss,
+            // What a path or a timer takes more than it seems stays when a stall goes.
+            least_miss: miss * self.whole[0].p50_ms,
+            spread: self.spread.p50_ms,
             least_off: CLOCK_MS,
             least_turns: LEAST_TURNS,
         }
     }
 
     fn p99(&self, value: fn(&[Drawn; 2]) -> f64) -> Figure {
+        let miss = self.miss(self.seen.p99_ms, self.whole[0].p99_ms);
         Figure {
             value,
             base: |of| of.p99_ms,
-            miss: self.miss(self.seen.p99_ms, self.whole[0].p99_ms),
+            miss,
+            least_miss: miss * self.whole[0].p99_ms,
+            spread: self.spread.p99_ms,
             least_off: CLOCK_MS,
             least_turns: LEAST_FOR_P99,
         }
     }
 
     fn count(&self, value: fn(&[Drawn; 2]) -> f64, base: fn(&Drawn) -> f64) -> Figure {
+        // Packets move with the segments.
+        let share = base(&self.whole[0]) / self.whole[0].segments;
         Figure {
             value,
             base,
             miss: self.miss(self.seen.segments, self.whole[0].segments),
+            least_miss: 0.0,
+            spread: self.spread.segments * if share.is_finite() { share } else { 0.0 },
             // One more or less in all turns.
             least_off: 1.0 / self.seen.turns as f64,
             least_turns: LEAST_TURNS,
@@ -273,7 +294,7 @@ impl Compared {
     fn miss(&self, seen: f64, played: f64) -> f64 {
         match self.host {
             Host::AsSeen => (seen - played).abs() / played.max(CLOCK_MS),
-            Host::Quiet => 0.0,
+            Host::Quiet | Host::Busier => 0.0,
         }
     }
 
@@ -287,14 +308,16 @@ impl Compared {
         drawn.sort_by(f64::total_cmp);
         let value = (of.value)(&self.whole);
         let (low, high) = (quantile(&drawn, MISS)?, quantile(&drawn, 1.0 - MISS)?);
-        // What will be measured varies as much as what was seen.
+        // What will be measured varies as much as what was seen, by the turns that it happens to have and by the moment.
         let twice = std::f64::consts::SQRT_2;
+        let below = (twice * (value - low)).max(of.spread);
+        let above = (twice * (high - value)).max(of.spread);
         // As far as the replay is from what was seen, a prediction may be off, too.
-        let off = of.miss * (of.base)(&self.whole[1]) + of.least_off;
+        let off = (of.miss * (of.base)(&self.whole[1])).max(of.least_miss) + of.least_off;
         Some(Estimate {
             value,
-            low: value - twice * (value - low).max(0.0) - off,
-            high: value + twice * (high - value).max(0.0) + off,
+            low: value - below - off,
+            high: value + above + off,
         })
     }
 }
@@ -407,12 +430,6 @@ impl Replayed {
 
 fn below(dice: &mut Xoshiro256PlusPlus, bound: usize) -> usize {
     (dice.next_u64() % bound.max(1) as u64) as usize
-}
-
-/// Returns a quantile of sorted numbers.
-fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
-    let last = sorted.len().checked_sub(1)?;
-    Some(sorted[(share * last as f64).round() as usize])
 }
 
 /// How often each conversation is played, each time with another phase of the kernel's clock.

@@ -7,7 +7,8 @@ use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, S
 use tinygram_sim::observer::Observer;
 use tinygram_sim::{Opening, World, WorldConfig};
 
-use crate::conversation::{Act, Conversation, Host, Yardstick};
+use crate::conversation::{Act, Conversation, Yardstick};
+use crate::lateness::Host;
 use crate::player::{Line, Part, Player};
 use crate::rules::{Both, Path};
 

@@ -1,7 +1,7 @@
 //! The rates to which BBR comes under other rules: it counts the segments that are delivered in a round trip, and lets so many
 //! leave in the next ones.
 
-use crate::conversation::Host;
+use crate::lateness::Host;
 use crate::pacing::Pacing;
 use crate::prediction::{Replayed, Service, Subject};
 use crate::rules::Both;

@@ -1,0 +1,90 @@
+//! Both ends on one host: what a reader takes to wake up is no part of the way. An acknowledgment is there before the next small write,
+//! so that a receiver that acknowledges at once makes a flood of small writes.
+
+use tinygram_engine::Duration;
+use tinygram_whatif::change::Change;
+use tinygram_whatif::conversation::of_both_ends;
+use tinygram_whatif::forecast::forecast;
+use tinygram_whatif::offer::Asked;
+use tinygram_whatif::prediction::{Service, Subject};
+use tinygram_whatif::rules::Rules;
+use tinygram_whatif::seen::{End, Read, Sent, Write};
+
+const US: u64 = 1000;
+const MS: u64 = 1_000_000;
+const WAY: u64 = US;
+const WAKES: u64 = 30 * US;
+const WRITES: u64 = 12;
+
+/// Requests in twelve writes of 50 octets, 5 us apart; all but the first wait for the delayed acknowledgment of that one.
+fn seen() -> [End; 2] {
+    let [mut asker, mut answerer] = [End::default(), End::default()];
+    let mut now = 1000 * MS;
+    for turn in 0..100 {
+        let (asked, answered) = (turn * 600, turn);
+        let write = |at_ns, length, end, read_until| Write {
+            at_ns,
+            length,
+            end,
+            read_until,
+            more: false,
+        };
+        let read = |at_ns, length, end, late_ack_ns| Read {
+            at_ns,
+            length,
+            end,
+            late_ack_ns,
+        };
+        let sent = |at_ns, length, end| Sent { at_ns, length, end };
+        for index in 0..WRITES {
+            let at_ns = now + 5 * US * index + US;
+            asker
+                .writes
+                .push(write(at_ns, 50, asked + 50 * (index + 1), answered));
+        }
+        asker.sent.push(sent(now, 50, asked + 50));
+        answerer
+            .reads
+            .push(read(now + WAY + WAKES, 50, asked + 50, None));
+        let acked_ns = now + 40 * MS + turn % 4 * MS;
+        let let_go_ns = acked_ns + WAY;
+        asker.sent.push(sent(let_go_ns, 550, asked + 600));
+        let read_ns = let_go_ns + WAY + WAKES;
+        answerer
+            .reads
+            .push(read(read_ns, 550, asked + 600, Some(acked_ns)));
+        answerer
+            .writes
+            .push(write(read_ns + 2 * US, 1, answered + 1, asked + 600));
+        answerer.sent.push(sent(read_ns + US, 1, answered + 1));
+        now = read_ns + US + WAY + WAKES;
+        asker.reads.push(read(now, 1, answered + 1, None));
+        now += MS;
+    }
+    [asker, answerer]
+}
+
+#[test]
+fn an_ack_at_once_lets_each_small_write_go() {
+    let [asker, answerer] = seen();
+    let subject = Subject {
+        conversation: of_both_ends([&asker, &answerer], 1448, false).expect("turns"),
+        rules: [Rules::default(), Rules::default()],
+        meant: [false, true],
+        netns: [0, 0],
+    };
+    let service = Service {
+        subjects: vec![subject],
+        tick_ns: Duration::from_millis(4).as_nanos(),
+        seed: 1,
+    };
+    let asked = Asked {
+        changes: &[Change::Quickack(true)],
+        by_target: true,
+    };
+    let forecast = forecast(&[service], asked).expect("turns");
+    let present = forecast.present.figures.segments.expect("told");
+    assert!((present.value - 3.0).abs() < 0.1, "{present:?}");
+    let segments = forecast.rows[0].1.figures.segments.expect("told");
+    assert!((segments.value - 13.0).abs() < 0.1, "{segments:?}");
+}
