@@ -226,8 +226,7 @@ fn until_when_a_change_lasts_is_shown() {
     let by = format!("process {} puts it back at ", child.id());
     assert_eq!(shown.matches(&by).count(), 2, "{shown}");
     let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
-    let until = listed["in_force"][0]["until"].as_str();
-    let until = until.unwrap_or_else(|| panic!("{listed}"));
+    let until = listed["in_force"][0]["until"].as_str().expect("a time");
     assert!(shown.contains(&format!("{by}{until}")), "{shown}");
     let until: jiff::Timestamp = until.parse().unwrap();
     let lasts = u64::try_from(until.as_second()).unwrap() - begun.as_secs();

@@ -2,6 +2,7 @@
 //! waits beside the others.
 #![cfg(target_os = "linux")]
 
+mod forking;
 #[path = "../hosting/mod.rs"]
 mod hosting;
 mod knobs;

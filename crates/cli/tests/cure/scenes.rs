@@ -1,6 +1,9 @@
 //! Scenes in each of which another remedy is the best one, in network namespaces of these tests' own: `tinygram cure` chooses
 //! that one.
 
+use std::process::Command;
+use std::time::Duration;
+
 use crate::hosting::{Place, Program, SERVICE, may_make_namespaces, may_set, said, tinygram};
 
 /// A service and its client, and others that have nothing to do with them.
@@ -25,6 +28,10 @@ impl Scene {
         ] {
             program.ip(&format!("addr add {address}/24 dev {device}"));
             program.ip(&format!("link set {device} up"));
+        }
+        // Until the kernel has noticed the carrier it drops packets, and a SYN comes again after a second.
+        for (program, device) in [(&scene.server, "end0"), (&scene.client, "end1")] {
+            wait_until_up(program, device);
         }
         Some(scene.begin("10.77.0.1"))
     }
@@ -87,6 +94,22 @@ impl Scene {
         tinygram(&journal, &["set", "--undo"]);
         text
     }
+}
+
+/// Waits until a device of the program's namespace takes packets.
+fn wait_until_up(program: &Program, device: &str) {
+    for _ in 0..500 {
+        let pid = program.pid().to_string();
+        let mut show = Command::new("nsenter");
+        show.args([
+            "--net", "--target", &pid, "ip", "link", "show", "dev", device,
+        ]);
+        if said(&show.output().unwrap()).contains("state UP") {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("{device} does not come up");
 }
 
 /// Asserts that this setting was kept, and no other.
