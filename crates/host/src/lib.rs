@@ -4,6 +4,9 @@
 
 pub mod clock;
 pub mod container;
+#[cfg(test)]
+#[path = "../tests/contract/mod.rs"]
+mod contract;
 mod cookie;
 pub mod follow;
 mod groups;
@@ -18,6 +21,7 @@ pub mod place;
 pub mod process;
 mod programs;
 pub mod ready;
+pub mod record;
 pub mod recorder;
 mod ring;
 pub mod root;

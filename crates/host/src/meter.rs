@@ -12,6 +12,7 @@ use aya::maps::{HashMap, MapData};
 
 use crate::lacking::Lacking;
 use crate::programs::Programs;
+use crate::record::{Pod, read};
 use crate::ring::Ring;
 
 /// The attached programs. Dropping it detaches them.
@@ -21,7 +22,8 @@ pub struct Meter {
     _object: Ebpf,
 }
 
-/// A turn. Times are in nanoseconds of the kernel's monotonic clock.
+/// A turn: `struct turn` of `bpf/meter.h`. Times are in nanoseconds of the kernel's monotonic clock.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// The socket.
@@ -69,7 +71,7 @@ impl Meter {
     /// Passes the turns since the last call to `each`. If there are none yet, waits for at most `patience`.
     pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Turn)) {
         self.turns.poll(patience, |record| {
-            if let Some(turn) = decode(record) {
+            if let Some(turn) = read(record) {
                 each(turn);
             }
         });
@@ -82,17 +84,23 @@ impl Meter {
     }
 }
 
-fn decode(record: &[u8]) -> Option<Turn> {
-    let number = |at: usize| Some(u64::from_ne_bytes(record.get(at..at + 8)?.try_into().ok()?));
-    Some(Turn {
-        cookie: number(0)?,
-        wrote_ns: number(8)?,
-        read_ns: number(16)?,
-    })
-}
+// SAFETY: it is `repr(C)`, has no padding, and any octets are a valid value of it.
+unsafe impl Pod for Turn {}
 
 /// Each program with its tracepoint.
 const TRACEPOINTS: [(&str, &str); 2] =
     [("wrote", "sock_send_length"), ("read", "sock_recv_length")];
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/meter.bpf.o");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{Contract, layout};
+
+    #[test]
+    fn a_turn_has_the_fields_of_c_at_the_same_offsets() {
+        let c = Contract::new(&[include_str!("../bpf/meter.h")], OBJECT);
+        c.has("turn", &layout!(Turn, cookie, wrote_ns, read_ns));
+    }
+}

@@ -12,6 +12,7 @@ use aya::maps::{HashMap, MapData};
 
 use crate::lacking::Lacking;
 use crate::programs::Programs;
+use crate::record::{Pod, read};
 use crate::ring::Ring;
 
 /// The attached programs. Dropping it detaches them.
@@ -116,35 +117,59 @@ impl Recorder {
     }
 }
 
-/// Reads `struct step` of `bpf/recorder.h`.
+/// `struct step` of `bpf/recorder.h`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct StepRecord {
+    cookie: u64,
+    at_ns: u64,
+    length: u32,
+    written: u32,
+    sent: u32,
+    acknowledged: u32,
+    copied: u32,
+    data_segs_out: u32,
+    segs_out: u32,
+    min_rtt_us: u32,
+    mss: u32,
+    cwnd: u32,
+    what: u8,
+    more: u8,
+    nonagle: u8,
+    unused: [u8; 5],
+    pacing_rate: u64,
+}
+
+// SAFETY: it is `repr(C)`, has no padding, and any octets are a valid value of it.
+unsafe impl Pod for StepRecord {}
+
+/// Returns the step in `record`; `None` if it is cut short, or of a kind that is not known.
 fn decode(record: &[u8]) -> Option<Step> {
-    let long = |at: usize| Some(u64::from_ne_bytes(record.get(at..at + 8)?.try_into().ok()?));
-    let number = |at: usize| Some(u32::from_ne_bytes(record.get(at..at + 4)?.try_into().ok()?));
-    let [what, more, nonagle] = record.get(56..59)?.try_into().ok()?;
+    let r: StepRecord = read(record)?;
     Some(Step {
-        cookie: long(0)?,
-        at_ns: long(8)?,
-        did: match what {
+        cookie: r.cookie,
+        at_ns: r.at_ns,
+        did: match r.what {
             1 => Did::Wrote {
-                more: more != 0 || nonagle & CORK != 0,
+                more: r.more != 0 || r.nonagle & CORK != 0,
             },
             2 => Did::Read,
             3 => Did::Sent,
             4 => Did::Acknowledged,
             _ => return None,
         },
-        length: number(16)?,
-        written: number(20)?,
-        sent: number(24)?,
-        acknowledged: number(28)?,
-        copied: number(32)?,
-        data_segs_out: number(36)?,
-        segs_out: number(40)?,
-        min_rtt_us: number(44)?,
-        mss: number(48)?,
-        cwnd: number(52)?,
-        nodelay: nonagle & NAGLE_OFF != 0,
-        pacing_rate: Some(long(64)?).filter(|rate| *rate != 0),
+        length: r.length,
+        written: r.written,
+        sent: r.sent,
+        acknowledged: r.acknowledged,
+        copied: r.copied,
+        data_segs_out: r.data_segs_out,
+        segs_out: r.segs_out,
+        min_rtt_us: r.min_rtt_us,
+        mss: r.mss,
+        cwnd: r.cwnd,
+        nodelay: r.nonagle & NAGLE_OFF != 0,
+        pacing_rate: (r.pacing_rate != 0).then_some(r.pacing_rate),
     })
 }
 
@@ -161,17 +186,72 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/recorder.bpf.o");
 
 #[cfg(test)]
 mod tests {
+    use std::mem::offset_of;
+
     use super::*;
+    use crate::contract::{Contract, layout};
+
+    fn contract() -> Contract {
+        let headers = [
+            include_str!("../bpf/kernel.h"),
+            include_str!("../bpf/recorder.h"),
+        ];
+        Contract::new(&headers, OBJECT)
+    }
+
+    #[test]
+    fn a_step_has_the_fields_of_c_at_the_same_offsets() {
+        let step = layout!(
+            StepRecord,
+            cookie,
+            at_ns,
+            length,
+            written,
+            sent,
+            acknowledged,
+            copied,
+            data_segs_out,
+            segs_out,
+            min_rtt_us,
+            mss,
+            cwnd,
+            what,
+            more,
+            nonagle,
+            unused,
+            pacing_rate
+        );
+        contract().has("step", &step);
+    }
+
+    #[test]
+    fn kinds_and_flags_have_the_numbers_of_c() {
+        let c = contract();
+        let kinds = [
+            ("WHAT_WROTE", Did::Wrote { more: false }),
+            ("WHAT_READ", Did::Read),
+            ("WHAT_SENT", Did::Sent),
+            ("WHAT_ACKED", Did::Acknowledged),
+        ];
+        for (name, did) in kinds {
+            let mut record = [0; size_of::<StepRecord>()];
+            record[offset_of!(StepRecord, what)] = c.number(name) as u8;
+            assert_eq!(decode(&record).map(|step| step.did), Some(did), "{name}");
+        }
+        assert_eq!(c.names("WHAT_"), kinds.map(|(name, _)| name));
+        assert_eq!(c.number("NAGLE_OFF"), usize::from(NAGLE_OFF));
+        assert_eq!(c.number("NAGLE_CORK"), usize::from(CORK));
+    }
 
     #[test]
     fn a_record_cut_short_or_of_no_known_kind_is_no_step() {
-        let mut record = [0; 72];
-        record[56] = 1;
+        let mut record = [0; size_of::<StepRecord>()];
+        record[offset_of!(StepRecord, what)] = 1;
         assert!(decode(&record).is_some());
-        for length in 0..72 {
+        for length in 0..record.len() {
             assert!(decode(&record[..length]).is_none(), "{length}");
         }
-        record[56] = 9;
+        record[offset_of!(StepRecord, what)] = 9;
         assert!(decode(&record).is_none());
     }
 }

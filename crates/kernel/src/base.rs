@@ -59,3 +59,21 @@ const OF_ALL: [&str; 7] = [
     "in_ack_event",
     "pkts_acked",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::Contract;
+    use crate::policy::BpfPolicy;
+
+    #[test]
+    fn each_has_the_number_of_c() {
+        let c = Contract::new(&[include_str!("../bpf/base.h")], BpfPolicy::LIST[0].object);
+        let ours = Base::ALL.map(|base| {
+            let name = format!("BASE_{}", base.name().to_uppercase());
+            assert_eq!(c.number(&name), base.number() as usize, "{base}");
+            name
+        });
+        assert_eq!(c.names("BASE_"), ours);
+    }
+}

@@ -6,6 +6,9 @@
 #![cfg(target_os = "linux")]
 
 mod base;
+#[cfg(test)]
+#[path = "../../host/tests/contract/mod.rs"]
+mod contract;
 mod kernel_types;
 mod loaded;
 mod object;

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use aya_obj::generated::bpf_link_type;
+use tinygram_host::record::{self, Pod};
 
 use crate::sys::{self, Kind};
 
@@ -64,51 +65,72 @@ pub fn list() -> io::Result<Vec<Run>> {
 
 impl Run {
     pub(crate) fn write(&self) -> Vec<u8> {
-        let mut octets = Vec::with_capacity(OCTETS);
-        for (text, length) in [(&self.policy, 24), (&self.base, 8), (&self.registered, 16)] {
-            let mut field = text.clone().into_bytes();
-            field.resize(length, 0);
-            octets.extend(field);
-        }
-        octets.extend(self.loader_began.to_ne_bytes());
-        octets.extend(self.loader_pid.to_ne_bytes());
-        octets.resize(OCTETS, 0);
-        octets
+        let record = RunRecord {
+            policy: padded(&self.policy),
+            base: padded(&self.base),
+            registered: padded(&self.registered),
+            loader_began: self.loader_began,
+            loader_pid: self.loader_pid,
+            unused: 0,
+            chosen: 0,
+            refused: 0,
+            given_back: 0,
+            holders: 0,
+        };
+        record::octets(&record).to_vec()
     }
 
     pub(crate) fn read(octets: &[u8]) -> Option<Self> {
-        let text = |from: usize, to: usize| {
-            let field = octets.get(from..to)?.split(|octet| *octet == 0).next()?;
-            std::str::from_utf8(field).ok().map(str::to_owned)
-        };
-        let number = |at: usize| {
-            octets
-                .get(at..at + 8)?
-                .try_into()
-                .ok()
-                .map(u64::from_ne_bytes)
-        };
-        let pid = octets
-            .get(56..60)?
-            .try_into()
-            .ok()
-            .map(u32::from_ne_bytes)?;
+        let record: RunRecord = record::read(octets)?;
         Some(Self {
-            policy: text(0, 24)?,
-            base: text(24, 32)?,
-            registered: text(32, 48)?,
-            loader_began: number(48)?,
-            loader_pid: pid,
+            policy: text(&record.policy)?,
+            base: text(&record.base)?,
+            registered: text(&record.registered)?,
+            loader_began: record.loader_began,
+            loader_pid: record.loader_pid,
             counts: Counts {
-                chosen: number(64)?,
-                refused: number(72)?,
-                given_back: number(80)?,
-                holders: number(88)?,
+                chosen: record.chosen,
+                refused: record.refused,
+                given_back: record.given_back,
+                holders: record.holders,
             },
             groups: Vec::new(),
             is_registered: false,
         })
     }
+}
+
+/// `struct run` of `bpf/run.h`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RunRecord {
+    policy: [u8; 24],
+    base: [u8; 8],
+    registered: [u8; 16],
+    loader_began: u64,
+    loader_pid: u32,
+    unused: u32,
+    chosen: u64,
+    refused: u64,
+    given_back: u64,
+    holders: u64,
+}
+
+// SAFETY: it is `repr(C)`, has no padding, and any octets are a valid value of it.
+unsafe impl Pod for RunRecord {}
+
+/// Returns the text before the first zero, if it is one.
+fn text(field: &[u8]) -> Option<String> {
+    let text = field.split(|octet| *octet == 0).next()?;
+    std::str::from_utf8(text).ok().map(str::to_owned)
+}
+
+/// Returns a text with zeros behind it; what is too long is cut.
+fn padded<const LENGTH: usize>(text: &str) -> [u8; LENGTH] {
+    let mut field = [0; LENGTH];
+    let kept = text.len().min(LENGTH);
+    field[..kept].copy_from_slice(&text.as_bytes()[..kept]);
+    field
 }
 
 /// Returns the maps with the name that ours have, by their numbers, each with its contents.
@@ -122,7 +144,7 @@ fn maps() -> io::Result<Vec<(u32, Vec<u8>)>> {
             continue;
         };
         let info = sys::map_info(map.as_fd())?;
-        let is_ours = info.name.iter().map(|octet| *octet as u8).eq(padded(MAP));
+        let is_ours = info.name.map(|octet| octet as u8) == padded(MAP);
         if is_ours && info.value_size as usize == OCTETS {
             let mut octets = vec![0; OCTETS];
             sys::look_up(map.as_fd(), 0, &mut octets)?;
@@ -162,17 +184,37 @@ fn is_registered(name: &str) -> io::Result<bool> {
     Ok(all.split_whitespace().any(|listed| listed == name))
 }
 
-fn padded(name: &str) -> impl Iterator<Item = u8> {
-    name.bytes().chain(std::iter::repeat(0)).take(16)
-}
-
 /// The name of the map with one `struct run` (`bpf/run.h`).
 pub(crate) const MAP: &str = "tinygram_bpf";
-pub(crate) const OCTETS: usize = 96;
+pub(crate) const OCTETS: usize = size_of::<RunRecord>();
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::{Contract, layout};
+    use crate::policy::BpfPolicy;
+
+    #[test]
+    fn a_run_has_the_fields_of_c_at_the_same_offsets() {
+        let run = layout!(
+            RunRecord,
+            policy,
+            base,
+            registered,
+            loader_began,
+            loader_pid,
+            unused,
+            chosen,
+            refused,
+            given_back,
+            holders
+        );
+        for policy in BpfPolicy::all() {
+            let c = Contract::new(&[include_str!("../bpf/run.h")], policy.object);
+            c.has("run", &run);
+            assert!(c.is_compiled("run"), "{}", policy.name);
+        }
+    }
 
     #[test]
     fn what_is_written_is_read() {

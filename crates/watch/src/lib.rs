@@ -8,6 +8,9 @@
 
 #![cfg(target_os = "linux")]
 
+#[cfg(test)]
+#[path = "../../host/tests/contract/mod.rs"]
+mod contract;
 pub mod event;
 pub mod finding;
 pub mod judge;

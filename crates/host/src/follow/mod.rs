@@ -18,6 +18,7 @@ use aya::maps::{Array, HashMap, MapData};
 use crate::hand::{Did, Outcome, Raw, Setting, SocketOption, argument};
 use crate::lacking::Lacking;
 use crate::programs::{Programs, attach_to_groups};
+use crate::record::read;
 use crate::ring::Ring;
 use crate::ssh::{Ends, Ssh};
 use record::{EventRecord, MOST_PEERS, MOST_SETTINGS, Order, PeerRecord, SettingRecord};
@@ -113,7 +114,7 @@ impl Follow {
     pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Event)) {
         let (settings, leaves) = (&self.settings, &mut self.leaves);
         self.events.poll(patience, |octets| {
-            let Some(record) = EventRecord::read(octets) else {
+            let Some(record) = read::<EventRecord>(octets) else {
                 return;
             };
             match (record.event, &mut *leaves) {

@@ -68,13 +68,6 @@ pub(super) const CLOSED: u32 = 3;
 pub(super) const LISTENS: u32 = 4;
 
 impl EventRecord {
-    /// Reads a record of the ring; `None` if it has another length.
-    pub(super) fn read(octets: &[u8]) -> Option<Self> {
-        // SAFETY: as many octets as the structure has, which is made of integers.
-        (octets.len() == size_of::<Self>())
-            .then(|| unsafe { std::ptr::read_unaligned(octets.as_ptr().cast()) })
-    }
-
     /// Returns the name of the program that connected or listens; empty if none is known.
     pub(super) fn program(&self) -> &str {
         let name = self.program.split(|octet| *octet == 0).next();
@@ -86,23 +79,70 @@ impl EventRecord {
 unsafe impl Pod for RuleRecord {}
 // SAFETY: as above.
 unsafe impl Pod for Order {}
+// SAFETY: as above.
+unsafe impl Pod for EventRecord {}
 
 #[cfg(test)]
 mod tests {
-    use std::mem::offset_of;
-
+    use super::super::OBJECT;
+    use super::super::rules::Rule;
     use super::*;
+    use crate::contract::{Contract, layout};
 
-    /// `bpf/follow.h` asserts the same numbers.
+    fn contract() -> Contract {
+        let headers = [
+            include_str!("../../bpf/hand.h"),
+            include_str!("../../bpf/follow.h"),
+        ];
+        Contract::new(&headers, OBJECT)
+    }
+
     #[test]
-    fn records_are_laid_out_as_in_c() {
-        assert_eq!(size_of::<RuleRecord>(), 16);
-        assert_eq!(offset_of!(RuleRecord, id), 8);
-        assert_eq!(size_of::<Order>(), 424);
-        assert_eq!(offset_of!(Order, peers), 96);
-        assert_eq!(size_of::<EventRecord>(), 136);
-        assert_eq!(offset_of!(EventRecord, values), 16);
-        assert_eq!(offset_of!(EventRecord, errors), 96);
-        assert_eq!(offset_of!(EventRecord, program), 120);
+    fn records_have_the_fields_of_c_at_the_same_offsets() {
+        let c = contract();
+        c.has("rule", &layout!(RuleRecord, netns, port, kind, id));
+        c.has("setting", &layout!(SettingRecord, to, option, argument));
+        c.has("peer", &layout!(PeerRecord, address, mask, port, unused));
+        let order = layout!(Order, settings, peers, setting_count, peer_count);
+        c.has("order_to_follow", &order);
+        let event = layout!(
+            EventRecord,
+            cookie,
+            netns,
+            event,
+            values,
+            results,
+            errors,
+            local_port,
+            remote_port,
+            by_process,
+            program
+        );
+        c.has("follow_record", &event);
+        let compiled = ["rule", "setting", "peer", "order_to_follow"];
+        assert!(compiled.iter().all(|name| c.is_compiled(name)));
+    }
+
+    #[test]
+    fn events_rules_and_bounds_have_the_numbers_of_c() {
+        let c = contract();
+        let events = ["FOLLOW_OPENED", "FOLLOW_CLOSED", "FOLLOW_LISTENS"];
+        let ours = [OPENED, CLOSED, LISTENS].map(|it| it as usize);
+        assert_eq!(events.map(|it| c.number(it)), ours);
+        // The fourth is that it was done.
+        assert_eq!(c.names("FOLLOW_").len(), 4);
+        let rules = [
+            ("RULE_LOCAL_PORT", Rule::LocalPort(0, 0)),
+            ("RULE_REMOTE_PORT", Rule::RemotePort(0, 0)),
+            ("RULE_PROCESS", Rule::Process(0)),
+            ("RULE_NAMESPACE", Rule::Namespace(0)),
+            ("RULE_GROUP", Rule::Group(0)),
+        ];
+        for (name, rule) in rules {
+            assert_eq!(c.number(name), usize::from(rule.record().kind), "{name}");
+        }
+        assert_eq!(c.names("RULE_").len(), rules.len());
+        assert_eq!(c.number("MOST_SETTINGS"), MOST_SETTINGS);
+        assert_eq!(c.number("MOST_PEERS"), MOST_PEERS);
     }
 }

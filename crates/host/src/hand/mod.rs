@@ -28,6 +28,7 @@ use aya::{BtfError, Ebpf};
 use crate::clock::tick;
 use crate::lacking::Lacking;
 use crate::programs::{Programs, attach_to_groups, missing};
+use crate::record::each;
 use record::{ChangeRecord, MOST_CHANGES, Order, OutcomeRecord, SocketRecord};
 pub use setting::{Raw, Setting, SocketOption, Values};
 
@@ -224,7 +225,7 @@ impl Hand {
             within,
             ..Order::default()
         })?;
-        let mut all: Vec<Socket> = record::records(&octets).map(socket).collect();
+        let mut all: Vec<Socket> = each(&octets).map(socket).collect();
         all.sort_unstable_by_key(|socket| socket.cookie);
         all.dedup_by_key(|socket| socket.cookie);
         Ok(all)
@@ -288,7 +289,7 @@ impl Hand {
                 within: 0,
             })?;
             // A socket is changed when it is met first; then its change is done.
-            for record in record::records::<OutcomeRecord>(&octets) {
+            for record in each::<OutcomeRecord>(&octets) {
                 let outcome = Outcome {
                     cookie: record.cookie,
                     before: record.before,

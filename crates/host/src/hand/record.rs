@@ -88,7 +88,11 @@ pub(super) struct Order {
 pub(super) const MOST_CHANGES: usize = 1 << 16;
 
 // SAFETY: each is `repr(C)`, has no padding, and any octets are a valid value of it.
+unsafe impl Pod for SocketRecord {}
+// SAFETY: as above.
 unsafe impl Pod for ChangeRecord {}
+// SAFETY: as above.
+unsafe impl Pod for OutcomeRecord {}
 // SAFETY: as above.
 unsafe impl Pod for Order {}
 
@@ -97,44 +101,116 @@ pub(super) const DIFFERS: u32 = 1;
 pub(super) const REFUSED: u32 = 2;
 pub(super) const GAVE_WAY: u32 = 3;
 
-/// Reads the records of a sweep; the kernel writes whole ones.
-pub(super) fn records<T: Copy + Record>(octets: &[u8]) -> impl Iterator<Item = T> {
-    octets.chunks_exact(size_of::<T>()).map(|chunk| {
-        // SAFETY: as many octets as `T` has, any of which are a valid `T`.
-        unsafe { std::ptr::read_unaligned(chunk.as_ptr().cast()) }
-    })
-}
-
-/// A structure of which any octets are a valid value.
-///
-/// # Safety
-///
-/// The type is `repr(C)` and made of integers.
-pub(super) unsafe trait Record {}
-// SAFETY: made of integers.
-unsafe impl Record for SocketRecord {}
-// SAFETY: made of integers.
-unsafe impl Record for OutcomeRecord {}
-
 #[cfg(test)]
 mod tests {
-    use std::mem::offset_of;
-
+    use super::super::setting::NAME_LENGTH;
+    use super::super::{NAGLE_CORK, NAGLE_OFF, OBJECT, SocketOption};
     use super::*;
+    use crate::contract::{Contract, Layout, layout};
 
-    /// `bpf/hand.h` asserts the same numbers.
+    fn contract() -> Contract {
+        let headers = [
+            include_str!("../../bpf/kernel.h"),
+            include_str!("../../bpf/hand.h"),
+        ];
+        Contract::new(&headers, OBJECT)
+    }
+
     #[test]
-    fn records_are_laid_out_as_in_c() {
-        assert_eq!(size_of::<SocketRecord>(), 104);
-        assert_eq!(offset_of!(SocketRecord, local), 44);
-        assert_eq!(offset_of!(SocketRecord, congestion), 76);
-        assert_eq!(offset_of!(SocketRecord, state), 92);
-        assert_eq!(offset_of!(SocketRecord, data_segs_in), 96);
-        assert_eq!(size_of::<ChangeRecord>(), 48);
-        assert_eq!(offset_of!(ChangeRecord, argument), 40);
-        assert_eq!(offset_of!(ChangeRecord, is_done), 46);
-        assert_eq!(size_of::<OutcomeRecord>(), 48);
-        assert_eq!(offset_of!(OutcomeRecord, error), 40);
-        assert_eq!(size_of::<Order>(), 12);
+    fn records_have_the_fields_of_c_at_the_same_offsets() {
+        let c = contract();
+        let socket = layout!(
+            SocketRecord,
+            cookie,
+            inode,
+            cgroup,
+            netns,
+            delack_max,
+            notsent_lowat,
+            data_segs_out,
+            local_port,
+            remote_port,
+            local,
+            remote,
+            congestion,
+            state,
+            nonagle,
+            is_v6,
+            set_by_program,
+            data_segs_in,
+            unused
+        );
+        c.has("socket_record", &socket);
+        let change = layout!(
+            ChangeRecord,
+            cookie,
+            to,
+            expected,
+            argument,
+            only_if,
+            gives_way,
+            is_done,
+            unused
+        );
+        c.has("change", &change);
+        c.has(
+            "change_record",
+            &layout!(OutcomeRecord, cookie, before, after, error, result),
+        );
+        c.has("order", &layout!(Order, option, changes, within));
+        assert!(c.is_compiled("change") && c.is_compiled("order"));
+    }
+
+    #[test]
+    fn options_results_and_bounds_have_the_numbers_of_c() {
+        let c = contract();
+        for (name, option) in [
+            ("OPTION_NODELAY", SocketOption::Nodelay),
+            ("OPTION_CORK", SocketOption::Cork),
+            ("OPTION_CONGESTION", SocketOption::Congestion),
+            ("OPTION_NOTSENT_LOWAT", SocketOption::NotsentLowat),
+            ("OPTION_DELACK_MAX", SocketOption::DelackMax),
+        ] {
+            assert_eq!(option.number() as usize, c.number(name), "{name}");
+        }
+        assert_eq!(c.names("OPTION_").len(), SocketOption::ALL.len());
+        let results = ["RESULT_DIFFERS", "RESULT_REFUSED", "RESULT_GAVE_WAY"];
+        let ours = [DIFFERS, REFUSED, GAVE_WAY].map(|it| it as usize);
+        assert_eq!(results.map(|it| c.number(it)), ours);
+        // The fourth is that it was changed.
+        assert_eq!(c.names("RESULT_").len(), 4);
+        assert_eq!(c.number("MOST_CHANGES"), MOST_CHANGES);
+        assert_eq!(c.number("NAME_LENGTH"), NAME_LENGTH);
+        assert_eq!(c.number("NAGLE_OFF"), usize::from(NAGLE_OFF));
+        assert_eq!(c.number("NAGLE_CORK"), usize::from(NAGLE_CORK));
+    }
+
+    /// The tests above would be worthless if they saw no difference.
+    #[test]
+    fn another_name_another_offset_and_another_number_are_seen() {
+        let header = include_str!("../../bpf/hand.h");
+        let ours = layout!(Order, option, changes, within);
+        for (what, was, is) in [
+            ("a name", "u32 within;", "u32 inside;"),
+            ("an offset", "u32 changes;", "u64 changes;"),
+            ("a size", "u32 within;", "u16 within;"),
+            ("a field more", "u32 within;", "u32 within;\n\tu32 more;"),
+        ] {
+            let changed = header.replace(was, is);
+            assert_ne!(changed, header);
+            let differences = Contract::new(&[&changed], OBJECT).differences("order", &ours);
+            assert_eq!(differences.len(), 1, "{what}: {differences:?}");
+        }
+        // An object that was compiled from another header.
+        let wrong = Layout {
+            size: 16,
+            ..layout!(Order, option, changes, within)
+        };
+        assert_eq!(contract().differences("order", &wrong).len(), 2);
+        let renumbered = header.replace("RESULT_REFUSED = 2", "RESULT_REFUSED = 7");
+        assert_eq!(
+            Contract::new(&[&renumbered], OBJECT).number("RESULT_REFUSED"),
+            7
+        );
     }
 }

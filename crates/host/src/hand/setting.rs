@@ -299,7 +299,7 @@ pub(super) fn text(octets: &[u8]) -> String {
 }
 
 /// `NAME_LENGTH` of `bpf/hand.h`.
-const NAME_LENGTH: usize = 16;
+pub(super) const NAME_LENGTH: usize = 16;
 /// `TCP_DELACK_MAX`.
 const MOST_DELACK: Duration = Duration::from_millis(200);
 

@@ -5,6 +5,7 @@ use aya::maps::{Array, HashMap, Map, MapData, MapError};
 use super::record::{self, SeenRecord};
 use crate::seen::{Seen, Sight};
 use tinygram_host::clock::clock_ns;
+use tinygram_host::record::Pod;
 
 /// The counts in the kernel, and those of connections that began or ended since they were asked for.
 pub(super) struct Counts {
@@ -33,11 +34,11 @@ impl Counts {
         let Ok(totals) = self.totals.get(&0, 0) else {
             return Seen::default();
         };
-        let sum = |field: usize| totals.0.iter().map(|line| line[field]).sum();
+        let sum = |of: fn(&Line) -> u64| totals.0.iter().map(of).sum();
         Seen {
-            connections: sum(0),
-            writes: Some(sum(1)),
-            segments: sum(2),
+            connections: sum(|line| line.connections),
+            writes: Some(sum(|line| line.writes)),
+            segments: sum(|line| line.segments),
             timed: 0,
         }
     }
@@ -63,7 +64,34 @@ impl Counts {
 /// `totals` of the BPF programs: a line of the cache for each processor.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Totals([[u64; 8]; 256]);
+struct Totals([Line; MOST_PROCESSORS]);
+
+/// `struct totals` of `bpf/events.h`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Line {
+    connections: u64,
+    writes: u64,
+    segments: u64,
+    unused: [u64; 5],
+}
 
 // SAFETY: numbers without gaps between them.
-unsafe impl aya::Pod for Totals {}
+unsafe impl Pod for Totals {}
+
+const MOST_PROCESSORS: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{Contract, layout};
+
+    #[test]
+    fn a_line_has_the_fields_of_c_at_the_same_offsets() {
+        let c = Contract::new(&[include_str!("../../bpf/events.h")], super::super::OBJECT);
+        let line = layout!(Line, connections, writes, segments, unused);
+        c.has("totals", &line);
+        assert!(c.is_compiled("totals"));
+        assert_eq!(c.number("MOST_PROCESSORS"), MOST_PROCESSORS);
+    }
+}

@@ -8,6 +8,7 @@ use crate::event::{
 use crate::seen::{Seen, Sight};
 use crate::site::{PythonThread, Stack};
 use tinygram_host::clock::clock_ns;
+use tinygram_host::record::{Pod, read};
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -123,9 +124,6 @@ pub(super) struct PythonRecord {
     unused: [u16; 3],
 }
 
-// SAFETY: numbers without gaps between them.
-unsafe impl aya::Pod for PythonRecord {}
-
 impl From<PythonThread> for PythonRecord {
     fn from(thread: PythonThread) -> Self {
         Self {
@@ -155,9 +153,6 @@ pub(super) struct SeenRecord {
     ended: u32,
     comm: [u8; 16],
 }
-
-// SAFETY: numbers without gaps between them.
-unsafe impl aya::Pod for SeenRecord {}
 
 impl SeenRecord {
     /// Returns what the record says: nothing was seen before the first write, and all that was seen at the
@@ -196,6 +191,23 @@ struct DelayedAckRecord {
     ends: Ends,
     at_ns: u64,
 }
+
+// SAFETY: each is made of numbers without gaps between them.
+unsafe impl Pod for HoldRecord {}
+// SAFETY: as above.
+unsafe impl Pod for AfterRecord {}
+// SAFETY: as above.
+unsafe impl Pod for TallyRecord {}
+// SAFETY: as above.
+unsafe impl Pod for LateAckRecord {}
+// SAFETY: as above.
+unsafe impl Pod for StackRecord {}
+// SAFETY: as above.
+unsafe impl Pod for PythonRecord {}
+// SAFETY: as above.
+unsafe impl Pod for SeenRecord {}
+// SAFETY: as above.
+unsafe impl Pod for DelayedAckRecord {}
 
 /// Returns what `record` says of a connection; none if it is of another kind.
 pub(super) fn seen(record: &[u8]) -> Option<SeenRecord> {
@@ -311,12 +323,6 @@ pub(super) fn decode(record: &[u8], epoch_ns: i64) -> Option<Event> {
         }
         _ => return None,
     })
-}
-
-fn read<T: Copy>(record: &[u8]) -> Option<T> {
-    // SAFETY: the record is long enough, and all records are plain numbers.
-    (record.len() >= size_of::<T>())
-        .then(|| unsafe { record.as_ptr().cast::<T>().read_unaligned() })
 }
 
 fn reason(number: u8) -> Option<Reason> {

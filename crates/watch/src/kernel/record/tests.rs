@@ -1,25 +1,16 @@
 use std::mem::offset_of;
 
 use super::*;
+use crate::contract::{Contract, Layout, layout};
 
-/// Lists a record's fields with their offsets, and its size. `FIELD as NAME` gives the name that C has for it.
-macro_rules! layout {
-    ($record:ty, $($field:ident $(as $name:literal)?),*) => {
-        (
-            vec![$((
-                [$($name,)? stringify!($field)][0].to_owned(),
-                offset_of!($record, $field),
-            )),*],
-            size_of::<$record>(),
-        )
-    };
+fn contract() -> Contract {
+    let header = include_str!("../../../bpf/events.h");
+    Contract::new(&[header], super::super::OBJECT)
 }
-
-/// The source of the BPF programs.
-const HEADER: &str = include_str!("../../../bpf/events.h");
 
 #[test]
 fn records_have_the_fields_of_c_at_the_same_offsets() {
+    let c = contract();
     let ends = layout!(
         Ends,
         cookie,
@@ -34,14 +25,14 @@ fn records_have_the_fields_of_c_at_the_same_offsets() {
         remote_port,
         opened
     );
-    assert_eq!(in_c("ends"), ends);
+    c.has("ends", &ends);
     let hold = layout!(
         HoldRecord, what, uid, ends, writer, cgroup, start_ns, end_ns, serial, held, behind,
         packets, writes, reason, ended_by, nonagle, slept, comm
     );
-    assert_eq!(in_c("hold"), hold);
+    c.has("hold", &hold);
     let after = layout!(AfterRecord, what, after, cookie, serial);
-    assert_eq!(in_c("aftermath"), after);
+    c.has("aftermath", &after);
     let tally = layout!(
         TallyRecord,
         what,
@@ -62,11 +53,12 @@ fn records_have_the_fields_of_c_at_the_same_offsets() {
         unseen,
         comm
     );
-    assert_eq!(in_c("tally"), tally);
+    c.has("tally", &tally);
 }
 
 #[test]
 fn records_of_late_acks_and_of_what_was_seen_are_those_of_c() {
+    let c = contract();
     let late_ack = layout!(
         LateAckRecord,
         what,
@@ -83,12 +75,12 @@ fn records_of_late_acks_and_of_what_was_seen_are_those_of_c() {
         bound_ms,
         comm
     );
-    assert_eq!(in_c("late_ack"), late_ack);
+    c.has("late_ack", &late_ack);
     let python = layout!(
         PythonRecord, state as "thread_state", current, indirect, code, previous, instruction,
         unused
     );
-    assert_eq!(in_c("python"), python);
+    c.has("python", &python);
     let seen = layout!(
         SeenRecord,
         what,
@@ -102,16 +94,19 @@ fn records_of_late_acks_and_of_what_was_seen_are_those_of_c() {
         ended,
         comm
     );
-    assert_eq!(in_c("seen"), seen);
+    c.has("seen", &seen);
     let delayed_ack = layout!(DelayedAckRecord, what, unread, ends, at_ns);
-    assert_eq!(in_c("delayed_ack"), delayed_ack);
+    c.has("delayed_ack", &delayed_ack);
+    let compiled = ["ends", "hold", "seen", "python"];
+    assert!(compiled.iter().all(|name| c.is_compiled(name)));
 }
 
 /// Four registers are one array here, and the octets of the stack follow the record.
 #[test]
 fn the_record_of_a_stack_is_that_of_c() {
-    let (fields, size) = in_c("stack");
-    let at = |name: &str| fields.iter().find(|(field, _)| field == name).unwrap().1;
+    let c = contract();
+    let Layout { fields, size } = c.declared("stack");
+    let at = |name: &str| fields.iter().find(|it| it.name == name).unwrap().offset;
     let registers = ["instruction", "stack", "frame", "link"].map(at);
     let first = offset_of!(StackRecord, registers);
     assert_eq!(registers, [first, first + 8, first + 16, first + 24]);
@@ -122,12 +117,13 @@ fn the_record_of_a_stack_is_that_of_c() {
     assert_eq!(at("frames"), offset_of!(StackRecord, frames));
     assert_eq!(at("python"), offset_of!(StackRecord, python));
     assert_eq!(at("octets"), size_of::<StackRecord>());
-    assert_eq!(size, size_of::<StackRecord>() + number("STACK_OCTETS"));
-    assert_eq!(number("PYTHON_FRAMES"), PYTHON_FRAMES);
+    assert_eq!(size, size_of::<StackRecord>() + c.number("STACK_OCTETS"));
+    assert_eq!(c.number("PYTHON_FRAMES"), PYTHON_FRAMES);
 }
 
 #[test]
 fn reasons_and_ends_have_the_numbers_of_c() {
+    let c = contract();
     let reasons = [
         ("REASON_NAGLE", Some(Reason::Nagle)),
         ("REASON_CORK", Some(Reason::Cork)),
@@ -139,9 +135,9 @@ fn reasons_and_ends_have_the_numbers_of_c() {
         ("REASON_OTHER", None),
     ];
     for (name, meant) in &reasons {
-        assert_eq!(reason(number(name) as u8), *meant, "{name}");
+        assert_eq!(reason(c.number(name) as u8), *meant, "{name}");
     }
-    assert_eq!(names("REASON_"), reasons.map(|(name, _)| name));
+    assert_eq!(c.names("REASON_"), reasons.map(|(name, _)| name));
     let ends = [
         ("ENDED_ACK", Release::Ack),
         ("ENDED_CLOSE", Release::Close),
@@ -152,19 +148,20 @@ fn reasons_and_ends_have_the_numbers_of_c() {
         ("ENDED_NEVER", Release::Never),
     ];
     for (name, meant) in &ends {
-        assert_eq!(release(number(name) as u8), Some(*meant), "{name}");
+        assert_eq!(release(c.number(name) as u8), Some(*meant), "{name}");
     }
-    assert_eq!(names("ENDED_"), ends.map(|(name, _)| name));
-    assert_eq!(usize::from(NOWHERE), number("NOWHERE"));
-    assert_eq!(usize::from(OPENED_KNOWN), number("OPENED_KNOWN"));
-    assert_eq!(usize::from(OPENED_BY_PEER), number("OPENED_BY_PEER"));
+    assert_eq!(c.names("ENDED_"), ends.map(|(name, _)| name));
+    assert_eq!(usize::from(NOWHERE), c.number("NOWHERE"));
+    assert_eq!(usize::from(OPENED_KNOWN), c.number("OPENED_KNOWN"));
+    assert_eq!(usize::from(OPENED_BY_PEER), c.number("OPENED_BY_PEER"));
 }
 
 #[test]
 fn events_have_the_numbers_of_c() {
+    let c = contract();
     let of_kind = |name: &str| {
         let mut record = vec![0; 512];
-        record[..4].copy_from_slice(&(number(name) as u32).to_ne_bytes());
+        record[..4].copy_from_slice(&(c.number(name) as u32).to_ne_bytes());
         record
     };
     let mut hold = of_kind("EVENT_HOLD");
@@ -178,14 +175,14 @@ fn events_have_the_numbers_of_c() {
         ("AFTER_CLOSE", After::Close),
     ] {
         let mut after = of_kind("EVENT_AFTER");
-        after[offset_of!(AfterRecord, after)] = number(name) as u8;
+        after[offset_of!(AfterRecord, after)] = c.number(name) as u8;
         let said = decode(&after, 0);
         assert!(
             matches!(said, Some(Event::After(it)) if it.after == kind),
             "{name}"
         );
     }
-    assert_eq!(names("AFTER_").len(), 4);
+    assert_eq!(c.names("AFTER_").len(), 4);
     let is =
         |name: &str, is: fn(&Event) -> bool| decode(&of_kind(name), 0).is_some_and(|it| is(&it));
     assert!(is("EVENT_TALLY", |it| matches!(it, Event::Tally(_))));
@@ -196,61 +193,7 @@ fn events_have_the_numbers_of_c() {
     )));
     assert!(stack(&of_kind("EVENT_STACK")).is_some());
     assert!(seen(&of_kind("EVENT_SEEN")).is_some());
-    assert_eq!(names("EVENT_").len(), 7);
-}
-
-/// Returns the names of the header's constants that begin so, in their order.
-fn names(prefix: &str) -> Vec<&'static str> {
-    let lines = HEADER.lines().map(str::trim);
-    let constants = lines.filter_map(|line| line.split_once(" = ").map(|(name, _)| name));
-    constants.filter(|name| name.starts_with(prefix)).collect()
-}
-
-/// Returns a constant of the header.
-fn number(name: &str) -> usize {
-    let begins = format!("{name} = ");
-    let (_, rest) = HEADER
-        .split_once(&begins)
-        .unwrap_or_else(|| panic!("no {name}"));
-    let end = rest.find([',', ' ', '\n']).expect("it ends");
-    match rest[..end].strip_prefix("0x") {
-        Some(digits) => usize::from_str_radix(digits, 16),
-        None => rest[..end].parse(),
-    }
-    .unwrap_or_else(|_| panic!("{name}: {}", &rest[..end]))
-}
-
-/// Returns the fields of a structure of the header with their offsets, and its size, by C's rules.
-fn in_c(name: &str) -> (Vec<(String, usize)>, usize) {
-    let begins = format!("\nstruct {name} {{\n");
-    let (_, rest) = HEADER
-        .split_once(&begins)
-        .unwrap_or_else(|| panic!("no {name}"));
-    let (body, _) = rest.split_once("\n};").expect("it ends");
-    let (mut fields, mut end, mut widest) = (Vec::new(), 0_usize, 1);
-    for line in body.lines() {
-        let (declared, _) = line.split_once(';').expect("a field a line");
-        let (of, field) = declared.trim().rsplit_once(' ').expect("a type and a name");
-        let (field, count) = match field.strip_suffix(']').and_then(|it| it.split_once('[')) {
-            Some((field, count)) => (field, count.parse().unwrap_or_else(|_| number(count))),
-            None => (field, 1),
-        };
-        let (size, align) = match of {
-            "u8" | "char" => (1, 1),
-            "u16" => (2, 2),
-            "u32" => (4, 4),
-            "u64" => (8, 8),
-            "union address" => (16, 4),
-            "struct ends" => (in_c("ends").1, 8),
-            "struct python_frame" => (in_c("python_frame").1, 8),
-            other => panic!("{other} in {name}"),
-        };
-        end = end.next_multiple_of(align);
-        fields.push((field.to_owned(), end));
-        end += size * count;
-        widest = widest.max(align);
-    }
-    (fields, end.next_multiple_of(widest))
+    assert_eq!(c.names("EVENT_").len(), 7);
 }
 
 #[test]
