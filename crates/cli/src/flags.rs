@@ -7,10 +7,11 @@ use tinygram_host::names::Names;
 use tinygram_host::place::Place;
 use tinygram_host::root::Root;
 use tinygram_host::target::Target;
+use tinygram_sim::medium::Impairment;
 
 use crate::capture::CaptureAt;
 use crate::exit::Failure;
-use crate::values::count;
+use crate::values::{count, share};
 
 /// Where chance begins.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -38,6 +39,32 @@ impl Processors {
             .num_threads(self.threads.unwrap_or(0).into())
             .build()
             .map_err(|error| Failure::Input(format!("--threads: {error}")))
+    }
+}
+
+/// What happens to segments or packets on their path.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct Impaired {
+    /// Share of segments that are lost
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0%")]
+    loss: f64,
+
+    /// Share of segments that arrive after their successor
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0%")]
+    reorder: f64,
+
+    /// Share of segments that arrive twice
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0%")]
+    duplicate: f64,
+}
+
+impl From<Impaired> for Impairment {
+    fn from(typed: Impaired) -> Self {
+        Self {
+            loss: typed.loss,
+            reorder: typed.reorder,
+            duplicate: typed.duplicate,
+        }
     }
 }
 

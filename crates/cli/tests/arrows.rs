@@ -79,7 +79,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     ("tinygram-host", &["tinygram-link"]),
     ("tinygram-kernel", &["tinygram-host"]),
-    ("tinygram-link", &[]),
+    ("tinygram-link", &["tinygram-sim"]),
     ("tinygram-mcp", &[]),
     ("tinygram-load", &["tinygram-link"]),
     (

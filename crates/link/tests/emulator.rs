@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use tinygram_link::emulator::{Counts, Direction, Path, Rules};
+use tinygram_link::emulator::{Counts, Direction, Impairment, Path, Rules};
 
 /// For each packet: the time since the one before, in microseconds, and its length in octets.
 type Traffic = Vec<(u64, usize)>;
@@ -25,10 +25,8 @@ prop_compose! {
         Rules {
             rate,
             delay: Duration::from_micros(delay),
-            loss,
-            reorder,
+            impairment: Impairment { loss, reorder, duplicate },
             reorder_by: Duration::from_micros(reorder_by),
-            duplicate,
             queue,
         }
     }
@@ -109,7 +107,7 @@ proptest! {
         rules.rate = Some(rate);
         // A packet that is held back may arrive together with others, which says nothing about the
         // wire.
-        rules.reorder = 0.0;
+        rules.impairment.reorder = 0.0;
         let played = play(rules, seed, &traffic);
         // A packet arrives when its last bit does. So between two arrivals the wire sent the bits
         // of every packet but the first.
@@ -124,7 +122,7 @@ proptest! {
 
     #[test]
     fn order_is_kept_without_reordering(mut rules in rules(), seed: u64, traffic in traffic()) {
-        rules.reorder = 0.0;
+        rules.impairment.reorder = 0.0;
         let numbers: Vec<u32> =
             play(rules, seed, &traffic).arrivals.iter().map(|(_, packet)| number(packet)).collect();
         prop_assert!(numbers.is_sorted());
@@ -132,7 +130,7 @@ proptest! {
 
     #[test]
     fn an_idle_wire_without_loss_drops_nothing(mut rules in rules(), seed: u64, traffic in traffic()) {
-        (rules.loss, rules.rate) = (0.0, None);
+        (rules.impairment.loss, rules.rate) = (0.0, None);
         let counts = play(rules, seed, &traffic).counts;
         prop_assert_eq!((counts.lost, counts.overflowed), (0, 0));
     }
@@ -159,7 +157,7 @@ proptest! {
         reorder in 0.0..0.5_f64,
         duplicate in 0.0..0.5_f64,
     ) {
-        let rules = Rules { loss, reorder, duplicate, ..Rules::NONE };
+        let rules = Rules { impairment: Impairment { loss, reorder, duplicate }, ..Rules::NONE };
         let packets = 20_000;
         let counts = play(rules, seed, &vec![(10, 100); packets]).counts;
         // Only packets that are not lost are reordered or duplicated. The tolerance is six standard
@@ -177,7 +175,10 @@ proptest! {
 #[test]
 fn one_that_is_held_back_is_overtaken() {
     let rules = Rules {
-        reorder: 0.3,
+        impairment: Impairment {
+            reorder: 0.3,
+            ..Impairment::NONE
+        },
         reorder_by: Duration::from_millis(5),
         ..Rules::NONE
     };
@@ -215,7 +216,10 @@ fn a_full_queue_drops_what_comes() {
 fn the_two_directions_throw_different_dice() {
     let lost = |direction| {
         let rules = Rules {
-            loss: 0.5,
+            impairment: Impairment {
+                loss: 0.5,
+                ..Impairment::NONE
+            },
             ..Rules::NONE
         };
         let mut path = Path::new(rules, 1, direction);

@@ -155,10 +155,7 @@ fn a_run_is_a_function_of_its_seed() {
         let client = Actor::Exchange(Exchange::asks(0, vec![100, 3000], 50_000, 50));
         let server = Actor::Exchange(Exchange::answers(0, vec![20_000, 30_000], 3100));
         let mut config = path(millis(5));
-        config.impairment = ImpairmentRules {
-            loss: 0.05,
-            ..ImpairmentRules::NONE
-        };
+        config.impairment.odds.loss = 0.05;
         let mut world = World::new(config, [vec![client], vec![server]]);
         world.connect(Opening::Established, [end("minshall"), end("nagle")]);
         assert_eq!(world.run(LATE), Ended::Stopped);

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use dice::Dice;
 pub use dice::Direction;
+pub use tinygram_sim::medium::Impairment;
 
 /// The rules of a direction: what it does to packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,14 +25,10 @@ pub struct Rules {
     pub rate: Option<u64>,
     /// The one-way delay, from the last bit on the wire to the arrival.
     pub delay: Duration,
-    /// The probability that a packet is lost, from 0 to 1.
-    pub loss: f64,
-    /// The probability that a packet is held back by `reorder_by`, from 0 to 1.
-    pub reorder: f64,
-    /// How long such a packet is held back beyond the delay.
+    /// The probabilities that a packet is lost, held back or sent twice.
+    pub impairment: Impairment,
+    /// How long a packet is held back beyond the delay.
     pub reorder_by: Duration,
-    /// The probability that a packet is sent twice, from 0 to 1.
-    pub duplicate: f64,
     /// How many packets may wait for the wire, not counting the one that is on it; further packets
     /// are dropped.
     pub queue: usize,
@@ -42,10 +39,8 @@ impl Rules {
     pub const NONE: Self = Self {
         rate: None,
         delay: Duration::ZERO,
-        loss: 0.0,
-        reorder: 0.0,
+        impairment: Impairment::NONE,
         reorder_by: Duration::ZERO,
-        duplicate: 0.0,
         queue: 1000,
     };
 }
@@ -111,9 +106,10 @@ impl<P: AsRef<[u8]> + Clone> Path<P> {
         self.counts.octets += packet.as_ref().len() as u64;
         // Every packet draws all numbers, so what happens to the tenth packet depends on the seed
         // alone and not on when it came.
-        let lost = self.dice.happens(self.rules.loss);
-        let twice = self.dice.happens(self.rules.duplicate);
-        let late = self.dice.happens(self.rules.reorder);
+        let odds = self.rules.impairment;
+        let lost = self.dice.happens(odds.loss);
+        let twice = self.dice.happens(odds.duplicate);
+        let late = self.dice.happens(odds.reorder);
         if lost {
             self.counts.lost += 1;
             return;

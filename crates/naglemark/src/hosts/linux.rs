@@ -7,7 +7,7 @@ use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_sim::WorldConfig;
 use tinygram_sim::costs::{ComesIn, HostCosts, SegmentCost};
-use tinygram_sim::medium::{Medium, MediumKind, PointToPoint, Wire};
+use tinygram_sim::medium::{ImpairmentRules, Medium, MediumKind, PointToPoint, Wire};
 use tinygram_sim::observer::{Nobody, Observer};
 
 use super::{HostsKind, Impairment, Scene, congestion, told, writes};
@@ -106,7 +106,11 @@ impl LinuxHosts {
         Scene {
             world: WorldConfig {
                 medium: Medium::PointToPoint(PointToPoint::new(self.wire())),
-                impairment: self.impairment.rules(self.rtt, Duration::from_millis(1)),
+                impairment: ImpairmentRules::beyond(
+                    self.rtt,
+                    self.impairment,
+                    Duration::from_millis(1),
+                ),
                 costs: [self.over.costs(); 2],
                 seed: trial.seed,
             },

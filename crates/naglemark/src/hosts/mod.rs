@@ -6,7 +6,6 @@
 //! | [`LinuxHosts`] | any profile of the engine's | Linux | a line like veth or like a TUN device |
 
 mod companions;
-mod impairment;
 mod linux;
 mod model;
 mod paper;
@@ -15,11 +14,11 @@ use tinygram_engine::connection::Config;
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::captured::{opened, opening};
+pub use tinygram_sim::medium::Impairment;
 use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_sim::observer::{Observer, Tap};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
-pub use impairment::Impairment;
 pub use linux::{LinuxHosts, Over};
 pub use model::{ACK_TICK, Costs, INFERENCE, Model, PARAMETERS, Parameter};
 pub use paper::PaperHosts;

@@ -171,7 +171,7 @@ impl PaperHosts {
             true => overtaking,
             false => Duration::ZERO,
         };
-        self.impairment.rules(self.rtt, reorder_by)
+        ImpairmentRules::beyond(self.rtt, self.impairment, reorder_by)
     }
 
     /// Returns the client, which "always used the traditional Nagle algorithm" (section 7).

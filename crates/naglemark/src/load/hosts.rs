@@ -4,7 +4,7 @@ use tinygram_engine::connection::Config;
 use tinygram_engine::profile::Profile;
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::host::Socket;
-use tinygram_sim::medium::{Medium, PointToPoint, Side};
+use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side};
 use tinygram_sim::program::Sockets;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
@@ -73,10 +73,11 @@ impl LoadedHosts {
     fn world(&self, trial: &LoadTrial) -> World<Thread> {
         let config = WorldConfig {
             medium: Medium::PointToPoint(PointToPoint::new(self.hosts.wire())),
-            impairment: self
-                .hosts
-                .impairment
-                .rules(self.hosts.rtt, Duration::from_millis(1)),
+            impairment: ImpairmentRules::beyond(
+                self.hosts.rtt,
+                self.hosts.impairment,
+                Duration::from_millis(1),
+            ),
             costs: [self.hosts.over.costs(); 2],
             seed: trial.seed,
         };

@@ -5,30 +5,55 @@ use tinygram_engine::Duration;
 use super::MediumFrame;
 use crate::dice::Dice;
 
-/// The probabilities of impairments, each between 0 and 1, and the delay.
+/// What happens to a segment or a packet on its path: the probabilities, each from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Impairment {
+    /// That it is lost.
+    pub loss: f64,
+    /// That it is held back, so that later ones overtake it.
+    pub reorder: f64,
+    /// That it arrives twice.
+    pub duplicate: f64,
+}
+
+impl Impairment {
+    /// Nothing happens.
+    pub const NONE: Self = Self {
+        loss: 0.0,
+        reorder: 0.0,
+        duplicate: 0.0,
+    };
+}
+
+/// What happens to frames, and when they arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImpairmentRules {
     /// The delay of every frame: half of an RTT that lies beyond the medium.
     pub delay: Duration,
-    /// The probability that a frame is lost.
-    pub loss: f64,
-    /// The probability that a frame is held back by `reorder_by`.
-    pub reorder: f64,
+    /// The probabilities.
+    pub odds: Impairment,
     /// How long a reordered frame is held back.
     pub reorder_by: Duration,
-    /// The probability that a frame arrives twice.
-    pub duplicate: f64,
 }
 
 impl ImpairmentRules {
     /// No impairment.
     pub const NONE: Self = Self {
         delay: Duration::ZERO,
-        loss: 0.0,
-        reorder: 0.0,
+        odds: Impairment::NONE,
         reorder_by: Duration::ZERO,
-        duplicate: 0.0,
     };
+
+    /// Returns the rules of a path whose round trip beyond the medium takes `rtt`, half of it each way.
+    #[must_use]
+    pub fn beyond(rtt: Duration, odds: Impairment, reorder_by: Duration) -> Self {
+        Self {
+            delay: Duration::from_nanos(rtt.as_nanos() / 2),
+            odds,
+            reorder_by,
+        }
+    }
 
     /// Returns whether there is no impairment.
     #[must_use]
@@ -64,9 +89,10 @@ impl Impaired {
     }
 
     pub(super) fn befall(&mut self, mut frame: MediumFrame) -> Fate {
-        let lost = self.dice.happens(self.rules.loss);
-        let late = self.dice.happens(self.rules.reorder);
-        let twice = self.dice.happens(self.rules.duplicate);
+        let odds = self.rules.odds;
+        let lost = self.dice.happens(odds.loss);
+        let late = self.dice.happens(odds.reorder);
+        let twice = self.dice.happens(odds.duplicate);
         frame.at += self.rules.delay;
         let copy = frame;
         if late {

@@ -12,7 +12,7 @@ use tinygram_engine::{Duration, Instant, Segment};
 
 pub use ethernet::Ethernet;
 pub use fddi::Fddi;
-pub use impairment::{Impaired, ImpairmentRules};
+pub use impairment::{Impaired, Impairment, ImpairmentRules};
 pub use kind::MediumKind;
 pub use point_to_point::PointToPoint;
 

@@ -8,8 +8,9 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use crate::exit::{Done, Failure};
+use crate::flags::Impaired;
 use crate::supervise;
-use crate::values::{count, duration, rate, share};
+use crate::values::{count, duration, rate};
 use plan::Plan;
 
 /// Join two network namespaces by an emulated link: rate, delay, loss and the rest
@@ -18,7 +19,12 @@ use plan::Plan;
 /// address of its peer in TINYGRAM_PEER and TINYGRAM_PEER6; without one, the link stays until Ctrl-C.
 /// Nothing is left behind.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("loss", |flag| flag.help("Share of packets that are lost")),
+    mut_arg("reorder", |flag| flag.help("Share of packets that are held back, so that others overtake")),
+    mut_arg("duplicate", |flag| flag.help("Share of packets that are sent twice"))
+)]
 pub(crate) struct Args {
     /// Bits per second each way, IP headers included [default: no limit]
     #[arg(long, value_name = "RATE", value_parser = rate)]
@@ -28,21 +34,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0ms")]
     delay: Duration,
 
-    /// Share of packets that are lost
-    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0%")]
-    loss: f64,
-
-    /// Share of packets that are held back, so that others overtake
-    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0%")]
-    reorder: f64,
+    #[command(flatten)]
+    impairment: Impaired,
 
     /// How long those are held back
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1ms")]
     reorder_by: Duration,
-
-    /// Share of packets that are sent twice
-    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0%")]
-    duplicate: f64,
 
     /// Packets that may wait for a link with a rate; what comes then is dropped
     #[arg(long, value_name = "PACKETS", value_parser = count(0_u32..=1_000_000), default_value_t = 1000)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use tinygram_link::device::Addresses;
-use tinygram_link::emulator::Rules;
+use tinygram_link::emulator::{Impairment, Rules};
 use tinygram_link::veth::Offload;
 
 use super::Args;
@@ -33,11 +33,10 @@ pub(super) struct Emulation {
     rate: Option<u64>,
     #[serde(rename = "delay_ms", serialize_with = "in_ms")]
     delay: Duration,
-    loss: f64,
-    reorder: f64,
+    #[serde(flatten)]
+    impairment: Impairment,
     #[serde(rename = "reorder_by_ms", serialize_with = "in_ms")]
     reorder_by: Duration,
-    duplicate: f64,
     #[serde(rename = "queue_packets")]
     queue: u32,
     pub(super) mtu: u16,
@@ -64,10 +63,8 @@ impl Emulation {
         Self {
             rate: args.rate,
             delay: args.delay,
-            loss: args.loss,
-            reorder: args.reorder,
+            impairment: args.impairment.into(),
             reorder_by: args.reorder_by,
-            duplicate: args.duplicate,
             queue: args.queue,
             mtu: args.mtu,
             seed: args.seed,
@@ -79,10 +76,8 @@ impl Emulation {
         Rules {
             rate: self.rate,
             delay: self.delay,
-            loss: self.loss,
-            reorder: self.reorder,
+            impairment: self.impairment,
             reorder_by: self.reorder_by,
-            duplicate: self.duplicate,
             queue: self.queue as usize,
         }
     }

@@ -7,12 +7,12 @@ use std::time::Duration;
 use tinygram_engine::profile::Profile;
 use tinygram_engine::receiver::ack_policy::{AckTimer, Registered as AckEntry};
 use tinygram_engine::socket::copy_rule::CopyRule;
-use tinygram_naglemark::hosts::{HostsKind, Impairment, Model};
+use tinygram_naglemark::hosts::{HostsKind, Model};
 use tinygram_naglemark::workload::Waits;
 use tinygram_naglemark::{MediumKind, TrialType};
 
-use crate::flags::{Chance, OUTPUT, Output, Packets, Processors, RUN};
-use crate::values::{TypedLengths, ack_timer, count, duration, lengths, rate, share, size};
+use crate::flags::{Chance, Impaired, OUTPUT, Output, Packets, Processors, RUN};
+use crate::values::{TypedLengths, ack_timer, count, duration, lengths, rate, size};
 
 mod choices;
 pub(super) mod load;
@@ -194,17 +194,8 @@ pub(crate) struct Args {
     )]
     pub(crate) mss: Option<u16>,
 
-    /// Share of segments that are lost
-    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0%", help_heading = PATH)]
-    pub(crate) loss: f64,
-
-    /// Share of segments that arrive after their successor
-    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0%", help_heading = PATH)]
-    pub(crate) reorder: f64,
-
-    /// Share of segments that arrive twice
-    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0%", help_heading = PATH)]
-    pub(crate) duplicate: f64,
+    #[command(flatten, next_help_heading = PATH)]
+    pub(crate) impairment: Impaired,
 
     /// What to simulate: what the paper's text says, or that with the details fitted to its tables
     #[arg(
@@ -308,17 +299,6 @@ pub(crate) enum Server {
     Spinning,
     /// Computes for 5 ms after each answer, and then reads: what a watchdog is for
     Computing,
-}
-
-impl Args {
-    /// Returns what happens to segments on their way.
-    pub(super) fn impairment(&self) -> Impairment {
-        Impairment {
-            loss: self.loss,
-            reorder: self.reorder,
-            duplicate: self.duplicate,
-        }
-    }
 }
 
 impl From<Server> for Waits {

@@ -174,7 +174,7 @@ fn hosts(medium: MediumKind, args: &Args) -> PaperHosts {
         },
         infer: args.infer,
         rtt: virtual_time(rtt.unwrap_or_default()),
-        impairment: args.impairment(),
+        impairment: args.impairment.into(),
         waits: args.server.into(),
         ..paper
     }

@@ -31,7 +31,7 @@ pub(super) fn joined(args: &Args, backends: &[BackendName]) -> Result<(Where, Li
     if args.offload && link != LinkName::Veth {
         return refused("--offload belongs to --link veth".into());
     }
-    let impairment = args.impairment();
+    let impairment = Impairment::from(args.impairment);
     let is_impaired = args.rate.is_some() || !rtt(args).is_zero() || impairment != Impairment::NONE;
     let is_real = backends.iter().any(|backend| *backend != BackendName::Sim);
     if is_real && is_impaired && link != LinkName::Emulated {
@@ -42,10 +42,8 @@ pub(super) fn joined(args: &Args, backends: &[BackendName]) -> Result<(Where, Li
     let rules = Rules {
         rate: args.rate,
         delay: rtt(args) / 2,
-        loss: impairment.loss,
-        reorder: impairment.reorder,
+        impairment,
         reorder_by: REORDER_BY,
-        duplicate: impairment.duplicate,
         ..Rules::NONE
     };
     let line = match link {

@@ -75,7 +75,7 @@ pub(super) fn meant(args: &Args) -> Result<Meant, Failure> {
         line,
         rate: args.rate,
         rtt: path::rtt(args),
-        impairment: args.impairment(),
+        impairment: args.impairment.into(),
     };
     Ok(Meant {
         plan,
