@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use serde::Serialize;
 use tinygram_host::names::Names;
 use tinygram_host::place::Place;
 use tinygram_host::root::Root;
@@ -14,7 +15,7 @@ use crate::exit::Failure;
 use crate::values::{count, share};
 
 /// Where chance begins.
-#[derive(Clone, Copy, Debug, clap::Args)]
+#[derive(Clone, Copy, Debug, clap::Args, Serialize)]
 pub(crate) struct Chance {
     /// Seed of the random numbers: the same seed gives the same output
     #[arg(

@@ -9,6 +9,7 @@
 mod amount;
 mod capture;
 mod covered;
+mod echoed;
 pub mod embedded;
 mod estimate;
 mod exit;

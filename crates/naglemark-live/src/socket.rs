@@ -3,10 +3,11 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
+use serde::Serialize;
 use socket2::{Domain, Protocol, Socket, Type};
 
 /// The options of the client's sockets and of a kernel's listener. Sizes are in octets.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Options {
     /// TCP_MAXSEG, at least 88; `None` for the route's MSS.
     pub mss: Option<u16>,
@@ -45,6 +46,7 @@ mod tests {
     use std::fs;
     use std::net::Ipv4Addr;
 
+    use serde::Serialize;
     use socket2::SockRef;
 
     use super::*;

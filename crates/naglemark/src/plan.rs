@@ -1,5 +1,8 @@
 //! What to measure: every policy with every pair of buffers in every trial type.
 
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
 use crate::lengths::Lengths;
 use crate::policy::{Policy, SocketPolicy};
 use crate::trial::{Trial, TrialType};
@@ -214,6 +217,39 @@ impl Plan {
         let of = |trial_type: &TrialType| u64::from(self.lengths.transfers(*trial_type));
         let of_all_types: u64 = self.trial_types.iter().map(of).sum();
         (self.policies.len() * buffers) as u64 * of_all_types * u64::from(self.repetitions)
+    }
+}
+
+/// By the names of `tinygram naglemark`'s documents. Lengths that no trial type uses are absent.
+impl Serialize for Plan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Every field, so that a new one cannot be forgotten here.
+        let Self {
+            policies,
+            app_buffers,
+            socket_buffers,
+            trial_types,
+            lengths: Lengths { series, random },
+            requests_per_connection,
+            multiplier,
+            repetitions,
+            warmup,
+            seed,
+        } = self;
+        let is_run = |random| trial_types.iter().any(|it| it.is_random() == random);
+        let mut fields = serializer.serialize_struct("Plan", 11)?;
+        fields.serialize_field("variants", policies)?;
+        fields.serialize_field("app_buffers", app_buffers)?;
+        fields.serialize_field("socket_buffers", socket_buffers)?;
+        fields.serialize_field("trials", trial_types)?;
+        fields.serialize_field("sequential", &is_run(false).then_some(series))?;
+        fields.serialize_field("random", &is_run(true).then_some(random))?;
+        fields.serialize_field("requests_per_connection", requests_per_connection)?;
+        fields.serialize_field("multiplier", multiplier)?;
+        fields.serialize_field("warmup", warmup)?;
+        fields.serialize_field("repetitions", repetitions)?;
+        fields.serialize_field("seed", seed)?;
+        fields.end()
     }
 }
 

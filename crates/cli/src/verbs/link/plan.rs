@@ -4,12 +4,13 @@ use std::ffi::OsString;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use tinygram_link::device::Addresses;
 use tinygram_link::emulator::{Impairment, Rules};
 use tinygram_link::veth::Offload;
 
 use super::Args;
+use crate::echoed::milliseconds;
 
 pub(super) struct Plan {
     /// The names of the two namespaces; new ones are made if there are none.
@@ -31,11 +32,11 @@ pub(super) enum How {
 pub(super) struct Emulation {
     #[serde(rename = "rate_bits_per_second")]
     rate: Option<u64>,
-    #[serde(rename = "delay_ms", serialize_with = "in_ms")]
+    #[serde(rename = "delay_ms", serialize_with = "milliseconds")]
     delay: Duration,
     #[serde(flatten)]
     impairment: Impairment,
-    #[serde(rename = "reorder_by_ms", serialize_with = "in_ms")]
+    #[serde(rename = "reorder_by_ms", serialize_with = "milliseconds")]
     reorder_by: Duration,
     #[serde(rename = "queue_packets")]
     queue: u32,
@@ -93,10 +94,6 @@ fn between(typed: &[String]) -> Result<Option<[String; 2]>, String> {
         ));
     }
     Ok(Some([first.clone(), second.clone()]))
-}
-
-fn in_ms<S: Serializer>(length: &Duration, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_f64(length.as_secs_f64() * 1e3)
 }
 
 /// The addresses of the first end.

@@ -10,37 +10,53 @@ use tinygram_naglemark::hosts::{
     ACK_TICK, HostsKind, INFERENCE, Impairment, Model, PARAMETERS, PaperHosts, Parameter,
 };
 use tinygram_naglemark::workload::Waits;
-use tinygram_naglemark::{Agreement, Conditions, Plan, Policy, Random, Series, TrialType};
+use tinygram_naglemark::{Agreement, Conditions, Plan};
 use tinygram_report::{Column, Entry, Table};
 
-use super::args::{Args, BackendName, LengthChoice};
+use super::args::Args;
+use super::fields::Fields;
 use super::meant::{Meant, OnPaper, OnSockets};
 use super::outputs::Appendix;
 use crate::values::shown_ack_timer;
 
-/// A run on the paper's hosts.
+/// Returns the parameters of a run on the paper's hosts.
+pub(super) fn of_paper(meant: &Meant, on: &OnPaper, args: &Args) -> Fields {
+    Fields::of(&meant.plan)
+        // Virtual time needs none.
+        .without("warmup")
+        .and(meant)
+        .and(&OfHosts::of(&on.hosts))
+        .and(&InForce::of(&meant.plan, &on.hosts[0], args))
+        .in_order(&ON_PAPER)
+}
+
+/// Returns the parameters of a run on sockets, with what was found there.
+pub(super) fn of_sockets(
+    meant: &Meant,
+    on: &OnSockets,
+    conditions: &[&Conditions],
+    agreement: &[Agreement],
+) -> Fields {
+    let found = Found {
+        conditions,
+        agreement,
+    };
+    Fields::of(&meant.plan)
+        .and(meant)
+        .and(on)
+        .and(&found)
+        .in_order(&ON_SOCKETS)
+}
+
+/// The paper's hosts.
 #[derive(Serialize)]
-pub(super) struct OfPaper<'a> {
+struct OfHosts {
     hosts: &'static str,
     model: &'static str,
-    /// The variants, in the paper's spelling.
-    variants: &'a [Policy],
     media: Vec<Link>,
-    /// The application buffers, in bytes.
-    app_buffers: &'a [u64],
-    /// The socket buffers, in bytes.
-    socket_buffers: &'a [u64],
-    trials: &'a [TrialType],
-    /// For the trial types s and S; present if one of them is run.
-    sequential: Option<Series>,
-    /// For the trial types r and R; present if one of them is run.
-    random: Option<Random>,
-    length_choice: LengthChoice,
     copy_rule: &'static str,
     /// MCLBYTES, in bytes; absent if the copy rule has no such clusters.
     mclbytes: Option<u64>,
-    /// The limit of NAGLIM, in bytes; absent if NAGLIM is not measured.
-    naglim: Option<u32>,
     /// Whether the receiver infers the sender's buffer size.
     infer: bool,
     /// How the server waits, if it does not sleep in its reads.
@@ -48,11 +64,6 @@ pub(super) struct OfPaper<'a> {
     server: Option<&'static str>,
     #[serde(flatten)]
     impairment: Impairment,
-    multiplier: u32,
-    repetitions: u32,
-    seed: u64,
-    #[serde(flatten)]
-    in_force: InForce,
     model_details: Vec<Detail>,
 }
 
@@ -88,45 +99,49 @@ enum Requests {
     All(&'static str),
 }
 
-impl<'a> OfPaper<'a> {
-    pub(super) fn new(meant: &'a Meant, on: &OnPaper, args: &Args) -> Self {
-        let plan = &meant.plan;
-        // All media have this in common.
-        let hosts = &on.hosts[0];
-        let has_clusters = matches!(hosts.copy_rule, None | Some(CopyRule::Mclbytes(_)));
+impl OfHosts {
+    fn of(hosts: &[PaperHosts]) -> Self {
+        // Every field, so that a new one cannot be forgotten here. All media have these in common.
+        let PaperHosts {
+            model,
+            mclbytes,
+            copy_rule,
+            infer,
+            impairment,
+            waits,
+            // In `media`.
+            medium: _,
+            mss: _,
+            rtt: _,
+            // In what is in force.
+            receive_buffer: _,
+            ack_policy: _,
+            ack_timer: _,
+            // The model's.
+            costs: _,
+        } = &hosts[0];
+        let has_clusters = matches!(copy_rule, None | Some(CopyRule::Mclbytes(_)));
         Self {
             hosts: HostsKind::Paper.name(),
-            model: hosts.model.name(),
-            variants: &plan.policies,
-            media: on.hosts.iter().map(Link::of).collect(),
-            app_buffers: &plan.app_buffers,
-            socket_buffers: &plan.socket_buffers,
-            trials: &plan.trial_types,
-            sequential: sequential(plan),
-            random: random(plan),
-            length_choice: meant.length_choice,
-            copy_rule: match hosts.copy_rule {
+            model: model.name(),
+            media: hosts.iter().map(Link::of).collect(),
+            copy_rule: match copy_rule {
                 None | Some(CopyRule::Mclbytes(_)) => "mclbytes",
                 Some(CopyRule::SunOs(_)) => "sunos",
                 Some(CopyRule::WholeWrite(_)) => "whole-write",
                 Some(CopyRule::Linux(_)) => "linux",
                 Some(_) => "custom",
             },
-            mclbytes: has_clusters.then_some(hosts.mclbytes),
-            naglim: meant.naglim,
-            infer: hosts.infer,
-            server: match hosts.waits {
+            mclbytes: has_clusters.then_some(*mclbytes),
+            infer: *infer,
+            server: match waits {
                 Waits::Reading => None,
                 Waits::Polling => Some("polling"),
                 Waits::Spinning => Some("spinning"),
                 Waits::ReadingAfter(_) => Some("computing"),
             },
-            impairment: hosts.impairment,
-            multiplier: plan.multiplier,
-            repetitions: plan.repetitions,
-            seed: plan.seed,
-            in_force: InForce::of(plan, hosts, args),
-            model_details: details(hosts.model),
+            impairment: *impairment,
+            model_details: details(*model),
         }
     }
 }
@@ -173,90 +188,73 @@ impl InForce {
     }
 }
 
-/// A run on sockets, and the comparison of backends.
+/// What was found on sockets: the conditions, and the comparison of backends.
 #[derive(Serialize)]
-pub(super) struct OfSockets<'a> {
-    backends: &'a [BackendName],
-    /// Absent if none are simulated.
-    hosts: Option<&'static str>,
-    /// The rules of the sender, if it is not a kernel.
-    profile: &'static str,
-    variants: &'a [Policy],
-    /// The limit of NAGLIM, in bytes; absent if NAGLIM is not measured.
-    naglim: Option<u32>,
-    /// The application buffers, in bytes.
-    app_buffers: &'a [u64],
-    /// The socket buffers, in bytes, as given to a kernel's SO_SNDBUF.
-    socket_buffers: &'a [u64],
-    /// The receive buffer, in bytes, as given to SO_RCVBUF; absent if the kernel chooses.
-    receive_buffer: Option<u64>,
-    trials: &'a [TrialType],
-    sequential: Option<Series>,
-    random: Option<Random>,
-    requests_per_connection: Option<usize>,
-    length_choice: LengthChoice,
-    /// The rate of an emulated link, on which a score's estimate is based.
-    rate_bits_per_second: u64,
-    rtt_ms: f64,
-    /// The MSS, if it was given.
-    mss: Option<u16>,
-    #[serde(flatten)]
-    impairment: Impairment,
-    multiplier: u32,
-    /// The transfers before each cell, which are not counted.
-    warmup: u32,
-    repetitions: u32,
-    seed: u64,
-    conditions: Vec<&'a Conditions>,
+struct Found<'a> {
+    conditions: &'a [&'a Conditions],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     agreement: &'a [Agreement],
 }
 
-impl<'a> OfSockets<'a> {
-    pub(super) fn new(
-        meant: &'a Meant,
-        on: &'a OnSockets,
-        conditions: Vec<&'a Conditions>,
-        agreement: &'a [Agreement],
-    ) -> Self {
-        let plan = &meant.plan;
-        Self {
-            backends: &on.backends,
-            hosts: on.hosts.map(HostsKind::name),
-            profile: on.profile.name,
-            variants: &plan.policies,
-            naglim: meant.naglim,
-            app_buffers: &plan.app_buffers,
-            socket_buffers: &plan.socket_buffers,
-            receive_buffer: on.options.receive_buffer,
-            trials: &plan.trial_types,
-            sequential: sequential(plan),
-            random: random(plan),
-            requests_per_connection: plan.requests_per_connection,
-            length_choice: meant.length_choice,
-            rate_bits_per_second: on.bits_per_second(),
-            rtt_ms: milliseconds(on.rtt),
-            mss: on.options.mss,
-            impairment: on.impairment,
-            multiplier: plan.multiplier,
-            warmup: plan.warmup,
-            repetitions: plan.repetitions,
-            seed: plan.seed,
-            conditions,
-            agreement,
-        }
-    }
-}
+/// The order of the parameters of a run on the paper's hosts.
+const ON_PAPER: [&str; 27] = [
+    "hosts",
+    "model",
+    "variants",
+    "media",
+    "app_buffers",
+    "socket_buffers",
+    "trials",
+    "sequential",
+    "random",
+    "length_choice",
+    "copy_rule",
+    "mclbytes",
+    "naglim",
+    "infer",
+    "server",
+    "loss",
+    "reorder",
+    "duplicate",
+    "multiplier",
+    "repetitions",
+    "seed",
+    "receive_buffers",
+    "ack_policy",
+    "ack_timer",
+    "ack_slow_timer_ms",
+    "requests_per_connection",
+    "model_details",
+];
 
-fn sequential(plan: &Plan) -> Option<Series> {
-    let is_run = plan.trial_types.iter().any(|it| !it.is_random());
-    is_run.then_some(plan.lengths.series)
-}
-
-fn random(plan: &Plan) -> Option<Random> {
-    let is_run = plan.trial_types.iter().any(|it| it.is_random());
-    is_run.then_some(plan.lengths.random)
-}
+/// The order of the parameters of a run on sockets.
+const ON_SOCKETS: [&str; 25] = [
+    "backends",
+    "hosts",
+    "profile",
+    "variants",
+    "naglim",
+    "app_buffers",
+    "socket_buffers",
+    "receive_buffer",
+    "trials",
+    "sequential",
+    "random",
+    "requests_per_connection",
+    "length_choice",
+    "rate_bits_per_second",
+    "rtt_ms",
+    "mss",
+    "loss",
+    "reorder",
+    "duplicate",
+    "multiplier",
+    "warmup",
+    "repetitions",
+    "seed",
+    "conditions",
+    "agreement",
+];
 
 fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3

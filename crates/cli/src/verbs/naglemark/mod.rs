@@ -3,6 +3,7 @@
 
 mod args;
 mod echo;
+mod fields;
 mod ladders;
 mod load;
 mod meant;
@@ -25,7 +26,6 @@ use tinygram_tables::Rows;
 
 use crate::exit::{Done, Failure};
 use crate::{estimate, stop, terminal};
-use echo::{OfPaper, OfSockets};
 use meant::{Meant, On, OnPaper, OnSockets};
 use outputs::{Appendix, Outputs};
 use show::Panel;
@@ -71,7 +71,7 @@ fn on_paper(args: &Args, meant: &Meant, on: &OnPaper, outputs: Outputs) -> Resul
         pool.install(|| see(&meant.plan, &on.hosts, &outcomes, &mut panels))?;
     }
     let done = outputs.show(
-        &OfPaper::new(meant, on, args),
+        &echo::of_paper(meant, on, args),
         &echo::appendix(on.hosts[0].model),
         &panels,
         &seen(&meant.plan, on)?,
@@ -242,7 +242,7 @@ fn on_sockets(meant: &Meant, on: &OnSockets, outputs: Outputs) -> Result<Done, F
     let tables = show::agreement(&agreement)
         .chain([show::conditions(&conditions)])
         .collect();
-    let echo = OfSockets::new(meant, on, conditions, &agreement);
+    let echo = echo::of_sockets(meant, on, &conditions, &agreement);
     outputs.show(&echo, &Appendix::same(tables), &panels, &[])
 }
 

@@ -9,6 +9,7 @@ use tinygram_engine::sender::send_policy::Registered;
 use tinygram_engine::socket::copy_rule::CopyRule;
 
 use super::args::{Args, Mclbytes};
+use crate::echoed::{milliseconds, profile_name};
 use crate::exit::Failure;
 use crate::files::Input;
 use crate::flags::Processors;
@@ -130,20 +131,9 @@ fn names<S: serde::Serializer>(logs: &[Input], serializer: S) -> Result<S::Ok, S
     serializer.collect_seq(logs.iter().map(Input::name))
 }
 
-fn profile_name<S: serde::Serializer>(
-    profile: &&'static Profile,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(profile.name)
-}
-
 fn policy_names<S: serde::Serializer>(
     policies: &[&Registered],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(policies.iter().map(|policy| policy.name))
-}
-
-fn milliseconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(time.as_secs_f64() * 1e3)
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use serde::{Serialize, Serializer};
 use tinygram_engine::receiver::ack_policy::{AckTimer, Registered as AckEntry};
 use tinygram_naglemark::hosts::Over;
 use tinygram_naglemark::load::{Arrivals, Server, Sizes};
@@ -14,14 +15,15 @@ use super::choices::{Chosen, ack_policy_names, policy_names};
 pub(in super::super) use values::Load;
 use values::{arrivals, load, server, sizes};
 
+use crate::echoed::{each_in_words, in_words, microseconds};
 use crate::flags::{Chance, OUTPUT, Output, Processors, RUN};
-use crate::values::{Names, ack_timer, count, duration, rate};
+use crate::values::{Names, ack_timer, count, duration, rate, shown_ack_timer};
 
 /// Measure policies under load: many connections, and requests that do not wait for answers.
 ///
 /// Simulated: two hosts of today, one with all clients and one server, each with one processor. A latency counts from
 /// the time when a request was due, so waiting in a queue is never left out.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Policies to measure, in the paper's spelling or the project's
@@ -30,10 +32,12 @@ pub(crate) struct Args {
         hide_possible_values = true, default_value = "nagle,minshall,off,dldet,flush-on-block",
         help_heading = POLICIES
     )]
+    #[serde(skip)]
     pub(in super::super) policy: Vec<Chosen>,
 
     /// Whose policy it is; the other end has Linux's
     #[arg(long, value_enum, default_value_t = Ends::Both, value_name = "WHO", help_heading = POLICIES)]
+    #[serde(serialize_with = "typed")]
     pub(in super::super) ends: Ends,
 
     /// Both ends' rules for acknowledging [default: linux]
@@ -41,10 +45,12 @@ pub(crate) struct Args {
         long, value_name = "NAME,...", value_delimiter = ',', value_parser = ack_policy_names(),
         hide_possible_values = true, help_heading = POLICIES
     )]
+    #[serde(skip)]
     pub(in super::super) ack_policy: Vec<&'static AckEntry>,
 
     /// How long an ACK may be delayed: 40ms is a timer started when the ACK is first delayed [default: 40ms]
     #[arg(long, value_name = "TIMER", value_parser = ack_timer, help_heading = POLICIES)]
+    #[serde(serialize_with = "timer")]
     pub(in super::super) ack_timer: Option<AckTimer>,
 
     /// Requests a second, as a share of the capacity (50%) or as a number. The capacity is measured: the most answers a
@@ -53,10 +59,12 @@ pub(crate) struct Args {
         long, value_name = "LOAD,...", value_delimiter = ',', value_parser = load,
         default_value = "1%,5%,10%,20%,30%,40%,50%,60%,70%,80%,85%,90%,95%,100%", help_heading = LOAD
     )]
+    #[serde(serialize_with = "each_in_words")]
     pub(in super::super) loads: Vec<Load>,
 
     /// How requests come: poisson, or bursts:N, N at one instant for one connection
     #[arg(long, value_name = "HOW", value_parser = arrivals, default_value = "poisson", help_heading = LOAD)]
+    #[serde(serialize_with = "in_words")]
     pub(in super::super) arrivals: Arrivals,
 
     /// Measure a closed loop, too: every connection asks again as soon as it may
@@ -77,10 +85,12 @@ pub(crate) struct Args {
 
     /// Lengths of requests: 100, random:100..1000, exp:1000 or pareto:100..100000:1.2
     #[arg(long, value_name = "SIZES", value_parser = sizes, default_value = "100", help_heading = LOAD)]
+    #[serde(serialize_with = "in_words")]
     pub(in super::super) request: Sizes,
 
     /// Lengths of answers
     #[arg(long, value_name = "SIZES", value_parser = sizes, default_value = "400", help_heading = LOAD)]
+    #[serde(serialize_with = "in_words")]
     pub(in super::super) answer: Sizes,
 
     /// Writes for a request
@@ -98,6 +108,7 @@ pub(crate) struct Args {
     /// The server: event-loop, event-loop:N with N threads on its processor, at most one for each connection, or threads,
     /// one for each connection
     #[arg(long, value_name = "KIND", value_parser = server, default_value = "event-loop", help_heading = HOSTS)]
+    #[serde(serialize_with = "in_words")]
     pub(in super::super) server: Server,
 
     /// Write the answers to all requests of one read together, in one write
@@ -106,16 +117,19 @@ pub(crate) struct Args {
 
     /// How long the server computes for a request
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "2us", help_heading = HOSTS)]
+    #[serde(rename = "service_us", serialize_with = "microseconds")]
     pub(in super::super) service: Duration,
 
     /// How long the client computes for an answer
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0us", help_heading = HOSTS)]
+    #[serde(rename = "digest_us", serialize_with = "microseconds")]
     pub(in super::super) digest: Duration,
 
     /// What calls and segments cost both hosts
     #[arg(
         long, value_name = "NAME", value_parser = costs(), default_value = "linux-veth", help_heading = HOSTS
     )]
+    #[serde(serialize_with = "costs_name")]
     pub(in super::super) costs: Over,
 
     /// Rate of the line between the hosts, bits per second [default: as fast as memory]
@@ -124,14 +138,17 @@ pub(crate) struct Args {
 
     /// Round-trip time beyond the line
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0us", help_heading = HOSTS)]
+    #[serde(rename = "rtt_us", serialize_with = "microseconds")]
     pub(in super::super) rtt: Duration,
 
     /// Time at the beginning of a trial that is not measured
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "200ms", help_heading = RUN)]
+    #[serde(rename = "warmup_ms", serialize_with = "milliseconds")]
     pub(in super::super) warmup: Duration,
 
     /// Time that is measured; after it, answers are waited for as long again
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "500ms", help_heading = RUN)]
+    #[serde(rename = "window_ms", serialize_with = "milliseconds")]
     pub(in super::super) window: Duration,
 
     /// How often each trial is repeated, each time with other random numbers
@@ -148,20 +165,25 @@ pub(crate) struct Args {
     pub(in super::super) knee: u32,
 
     #[command(flatten)]
+    #[serde(flatten)]
     pub(in super::super) chance: Chance,
 
     #[command(flatten)]
+    #[serde(skip)]
     pub(in super::super) processors: Processors,
 
     /// How results are written
     #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORMAT", help_heading = OUTPUT)]
+    #[serde(skip)]
     pub(in super::super) format: Format,
 
     #[command(flatten)]
+    #[serde(skip)]
     pub(in super::super) results: Output,
 
     /// Write charts too, one SVG file for each ACK policy and latency
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    #[serde(skip)]
     pub(in super::super) svg: Option<PathBuf>,
 }
 
@@ -193,18 +215,23 @@ fn costs() -> Names<Over> {
     Names::new(COSTS)
 }
 
-impl Args {
-    /// Returns whose policy it is, as it is typed.
-    pub(in super::super) fn ends_name(&self) -> String {
-        let named = self.ends.to_possible_value();
-        named.map_or_else(String::new, |it| it.get_name().to_owned())
-    }
+fn typed<S: Serializer>(ends: &Ends, to: S) -> Result<S::Ok, S::Error> {
+    let named = ends.to_possible_value();
+    to.serialize_str(named.as_ref().map_or("", |it| it.get_name()))
+}
 
-    /// Returns the name of the costs.
-    pub(in super::super) fn costs_name(&self) -> &'static str {
-        let named = COSTS.iter().find(|(.., over)| *over == self.costs);
-        named.map_or("", |(name, ..)| name)
-    }
+fn milliseconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_f64(time.as_nanos() as f64 / 1e3 / 1e3)
+}
+
+/// Writes a timer as it is typed; absent if it is Linux's.
+fn timer<S: Serializer>(timer: &Option<AckTimer>, to: S) -> Result<S::Ok, S::Error> {
+    timer.as_ref().map(shown_ack_timer).serialize(to)
+}
+
+fn costs_name<S: Serializer>(costs: &Over, to: S) -> Result<S::Ok, S::Error> {
+    let named = COSTS.iter().find(|(.., over)| over == costs);
+    to.serialize_str(named.map_or("", |(name, ..)| name))
 }
 
 /// Each with its name and its line of help.

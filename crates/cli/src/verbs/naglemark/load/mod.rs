@@ -93,7 +93,10 @@ fn measured(
             measure_load(&plan, hosts, &|_| progress.step())?
         };
         Ok(Shown {
-            parameters: show::Parameters::of(args, &plan),
+            parameters: show::parameters(args, &plan),
+            connections: args.connections,
+            depth: args.depth,
+            answer_writes: args.answer_writes,
             outcome,
             knees,
             rule,

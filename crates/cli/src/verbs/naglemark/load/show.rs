@@ -11,77 +11,59 @@ use tinygram_report::{
 };
 
 use super::super::args::load::{Args, Format};
-use crate::values::shown_ack_timer;
+use super::super::fields::Fields;
 
 /// The results, ready for any exporter.
 pub(super) struct Shown {
-    pub(super) parameters: Parameters,
+    pub(super) parameters: Fields,
+    /// What a chart says of the requests.
+    pub(super) connections: u32,
+    pub(super) depth: u32,
+    pub(super) answer_writes: u32,
     pub(super) outcome: LoadOutcome,
     pub(super) knees: Knees,
     pub(super) rule: KneeRule,
 }
 
-/// Everything that the results depend on, as it was meant.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Parameters {
-    connections: u32,
-    depth: u32,
-    request: String,
-    answer: String,
-    request_writes: u32,
-    answer_writes: u32,
-    arrivals: String,
-    server: String,
-    gather: bool,
-    service_us: f64,
-    digest_us: f64,
-    ends: String,
-    /// Linux's if absent.
-    ack_timer: Option<String>,
-    loads: Vec<String>,
-    closed: bool,
-    costs: &'static str,
-    rate: Option<u64>,
-    rtt_us: f64,
-    warmup_ms: f64,
-    window_ms: f64,
-    patience_ms: f64,
-    repetitions: u32,
-    knee: u32,
-    seed: u64,
+/// Returns everything that the results depend on, as it was meant.
+pub(super) fn parameters(args: &Args, plan: &LoadPlan) -> Fields {
+    #[derive(Serialize)]
+    struct OfPlan {
+        patience_ms: f64,
+    }
+    let of_plan = OfPlan {
+        patience_ms: plan.patience.as_nanos() as f64 / 1e6,
+    };
+    Fields::of(args).and(&of_plan).in_order(&ORDER)
 }
 
-impl Parameters {
-    pub(super) fn of(args: &Args, plan: &LoadPlan) -> Self {
-        let us = |time: std::time::Duration| time.as_nanos() as f64 / 1e3;
-        Self {
-            connections: args.connections,
-            depth: args.depth,
-            request: args.request.to_string(),
-            answer: args.answer.to_string(),
-            request_writes: args.request_writes,
-            answer_writes: args.answer_writes,
-            arrivals: args.arrivals.to_string(),
-            server: args.server.to_string(),
-            gather: args.gather,
-            service_us: us(args.service),
-            digest_us: us(args.digest),
-            ends: args.ends_name(),
-            ack_timer: args.ack_timer.as_ref().map(shown_ack_timer),
-            loads: args.loads.iter().map(ToString::to_string).collect(),
-            closed: args.closed,
-            costs: args.costs_name(),
-            rate: args.rate,
-            rtt_us: us(args.rtt),
-            warmup_ms: us(args.warmup) / 1e3,
-            window_ms: us(args.window) / 1e3,
-            patience_ms: plan.patience.as_nanos() as f64 / 1e6,
-            repetitions: args.repetitions,
-            knee: args.knee,
-            seed: args.chance.seed,
-        }
-    }
-}
+/// The order of the parameters.
+const ORDER: [&str; 24] = [
+    "connections",
+    "depth",
+    "request",
+    "answer",
+    "request_writes",
+    "answer_writes",
+    "arrivals",
+    "server",
+    "gather",
+    "service_us",
+    "digest_us",
+    "ends",
+    "ack_timer",
+    "loads",
+    "closed",
+    "costs",
+    "rate",
+    "rtt_us",
+    "warmup_ms",
+    "window_ms",
+    "patience_ms",
+    "repetitions",
+    "knee",
+    "seed",
+];
 
 /// A row as in the document and in the CSV.
 #[derive(Clone, Debug, Serialize)]
@@ -383,7 +365,7 @@ impl Shown {
             title: format!("Latency against load: {}, ACKs: {of}", metric.name()),
             subtitle: format!(
                 "{} connections, {} under way on each; {} write(s) an answer{rings}",
-                self.parameters.connections, self.parameters.depth, self.parameters.answer_writes
+                self.connections, self.depth, self.answer_writes
             ),
             x: Axis::new("requests", "1/s"),
             y: Axis {

@@ -7,6 +7,7 @@ mod policies;
 mod sockets;
 mod workload;
 
+use serde::Serialize;
 use tinygram_naglemark::hosts::HostsKind;
 use tinygram_naglemark::{Plan, TrialType};
 
@@ -16,14 +17,16 @@ pub(super) use sockets::OnSockets;
 use super::args::{Args, BackendName, LengthChoice};
 use crate::exit::Failure;
 
-/// One run of the benchmark.
-#[derive(Clone, Debug)]
+/// One run of the benchmark. It serialises as parameters that all backends have beside the plan.
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Meant {
     /// The plan for every backend.
+    #[serde(skip)]
     pub(super) plan: Plan,
     pub(super) length_choice: LengthChoice,
     /// The limit of NAGLIM, in bytes; absent if NAGLIM is not measured.
     pub(super) naglim: Option<u32>,
+    #[serde(skip)]
     pub(super) on: On,
 }
 

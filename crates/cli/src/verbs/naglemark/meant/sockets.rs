@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
 use tinygram_engine::profile::Profile;
 use tinygram_engine::socket::copy_rule::CopyRule;
 use tinygram_naglemark::hosts::{HostsKind, Impairment, LinuxHosts, Model, Over};
@@ -12,29 +13,39 @@ use super::workload::Workload;
 use super::{
     Meant, On, check_trials, distinct, or, path, policies, refused, requests_per_connection,
 };
+use crate::echoed::{milliseconds, profile_name};
 use crate::exit::Failure;
 use crate::values::virtual_time;
 use crate::verbs::naglemark::args::{Args, BackendName, LengthChoice, Server};
 
-/// Backends with sockets, and the paths between their ends.
-#[derive(Clone, Debug)]
+/// Backends with sockets, and the paths between their ends. It serialises as the parameters that these have.
+#[derive(Clone, Debug, Serialize)]
 pub(in super::super) struct OnSockets {
     pub(in super::super) backends: Vec<BackendName>,
     /// The simulated hosts, if there are any.
+    #[serde(serialize_with = "kind_name")]
     pub(in super::super) hosts: Option<HostsKind>,
     /// The rules of the sender, if it is not a kernel.
+    #[serde(serialize_with = "profile_name")]
     pub(in super::super) profile: &'static Profile,
     /// The options that sockets get before they are connected.
+    #[serde(flatten)]
     pub(in super::super) options: Options,
     /// The properties of the simulated hosts.
+    #[serde(skip)]
     over: Over,
     /// The path between the kernel's sockets.
+    #[serde(skip)]
     place: Where,
     /// The path between the stack and the kernel.
+    #[serde(skip)]
     line: Line,
     /// The rate of the link; absent if it is as fast as the machine.
+    #[serde(rename = "rate_bits_per_second", serialize_with = "or_nominal")]
     rate: Option<u64>,
+    #[serde(rename = "rtt_ms", serialize_with = "milliseconds")]
     pub(in super::super) rtt: Duration,
+    #[serde(flatten)]
     pub(in super::super) impairment: Impairment,
 }
 
@@ -123,11 +134,6 @@ impl OnSockets {
         }
     }
 
-    /// Returns the rate of an emulated link, on which a score's estimate is based.
-    pub(in super::super) fn bits_per_second(&self) -> u64 {
-        self.rate.unwrap_or(NOMINAL_RATE)
-    }
-
     /// Returns whether namespaces must be made for the run.
     pub(in super::super) fn needs_namespaces(&self) -> bool {
         self.backends.iter().any(|backend| match backend {
@@ -136,6 +142,15 @@ impl OnSockets {
             BackendName::Stack => true,
         })
     }
+}
+
+fn kind_name<S: Serializer>(kind: &Option<HostsKind>, to: S) -> Result<S::Ok, S::Error> {
+    kind.map(HostsKind::name).serialize(to)
+}
+
+/// Writes the rate of an emulated link, on which a score's estimate is based.
+fn or_nominal<S: Serializer>(rate: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(rate.unwrap_or(NOMINAL_RATE))
 }
 
 /// Returns the properties of the simulated hosts. They are always given, whatever is measured

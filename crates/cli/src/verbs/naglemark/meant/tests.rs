@@ -5,7 +5,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_naglemark::hosts::INFERENCE;
 use tinygram_papers::mogul::tables::VARIANTS;
 
-use super::super::echo::{InForce, OfPaper};
+use super::super::echo::{InForce, of_paper};
 use super::*;
 
 #[derive(Debug, Parser)]
@@ -161,7 +161,7 @@ fn what_is_in_force_is_echoed_where_nothing_was_typed() {
 fn parameters_echo_what_results_depend_on_and_not_the_threads() {
     let echoed = |line| {
         let (args, meant) = typed(line).unwrap();
-        serde_json::to_value(OfPaper::new(&meant, on_paper(&meant), &args)).unwrap()
+        serde_json::to_value(of_paper(&meant, on_paper(&meant), &args)).unwrap()
     };
     assert_eq!(echoed("--threads 1 --stats"), echoed("--threads 2"));
     let parameters = echoed("--rtt 80ms --loss 1% --seed 7 --medium fddi");
