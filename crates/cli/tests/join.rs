@@ -11,7 +11,7 @@ use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Duration, Flags, Instant, Offset};
 use tinygram_sim::costs::HostCosts;
-use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{Side, Wire};
 use tinygram_sim::observer::SentFrames;
 use tinygram_sim::program::{Call, CallOutcome, Program};
 use tinygram_sim::{Opening, World, WorldConfig};
@@ -126,12 +126,7 @@ fn through_the_simulator(profile: &Profile, policy: &SendPolicy) -> Vec<Sent> {
             wanted: 0,
         }]
     });
-    let config = WorldConfig {
-        medium: Medium::PointToPoint(PointToPoint::new(Wire::new(u64::MAX, 0, 0, ONE_WAY))),
-        impairment: ImpairmentRules::NONE,
-        costs: [HostCosts::NONE; 2],
-        seed: 1,
-    };
+    let config = WorldConfig::over(Wire::new(u64::MAX, 0, 0, ONE_WAY), [HostCosts::NONE; 2], 1);
     let mut world = World::watched(config, programs, SentFrames::default());
     let mut rules = (profile.config)(&sizes());
     rules.sender.policy = policy.clone();

@@ -8,7 +8,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_naglemark::workload::{Naglemark, Script, Waits, Writes};
 use tinygram_sim::costs::HostCosts;
-use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{Side, Wire};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 /// Answers of four writes of 100 octets each.
@@ -38,17 +38,16 @@ fn serve(policy: &str, waits: Waits) -> Came {
         writes: Writes::Plain,
     };
     let wire = Wire::new(1_000_000_000, 78, 84, Duration::from_micros(20));
-    let config = WorldConfig {
-        medium: Medium::PointToPoint(PointToPoint::new(wire)),
-        impairment: ImpairmentRules::NONE,
+    let config = WorldConfig::over(
+        wire,
         // If a poll cost nothing, the server would poll for ever at the same time.
-        costs: [HostCosts {
+        [HostCosts {
             read: Duration::from_micros(1),
             write: Duration::from_micros(1),
             ..HostCosts::NONE
         }; 2],
-        seed: 1,
-    };
+        1,
+    );
     let server = Naglemark::server_that(waits, plan.clone());
     let mut world = World::new(config, [vec![Naglemark::client(plan)], vec![server]]);
     world.connect(Opening::Established, [end("off"), end(policy)]);

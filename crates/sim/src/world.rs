@@ -6,7 +6,9 @@ use tinygram_engine::{Connection, Duration, Instant};
 use crate::costs::HostCosts;
 use crate::dice::{Dice, Purpose};
 use crate::host::{Host, Socket, Wish};
-use crate::medium::{Impaired, ImpairmentRules, Medium, MediumFrame, Side, UnderWay};
+use crate::medium::{
+    Impaired, ImpairmentRules, Medium, MediumFrame, PointToPoint, Side, UnderWay, Wire,
+};
 use crate::observer::{Nobody, Observer};
 use crate::program::Program;
 
@@ -30,6 +32,19 @@ pub struct WorldConfig {
     pub costs: [HostCosts; 2],
     /// The seed of all random numbers.
     pub seed: u64,
+}
+
+impl WorldConfig {
+    /// Returns two hosts joined by a wire of their own, on which nothing happens to a frame.
+    #[must_use]
+    pub fn over(wire: Wire, costs: [HostCosts; 2], seed: u64) -> Self {
+        Self {
+            medium: Medium::PointToPoint(PointToPoint::new(wire)),
+            impairment: ImpairmentRules::NONE,
+            costs,
+            seed,
+        }
+    }
 }
 
 /// How a run ended.

@@ -6,7 +6,7 @@ use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::costs::HostCosts;
-use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{Side, Wire};
 use tinygram_sim::observer::Tap;
 use tinygram_sim::workload::http::{Document, Http, HttpPlan, ServerHabits};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
@@ -68,12 +68,7 @@ fn run(
     };
     // A round trip of 2 ms; the hosts' work takes no time.
     let wire = Wire::new(100_000_000, 78, 84, millis(1));
-    let config = WorldConfig {
-        medium: Medium::PointToPoint(PointToPoint::new(wire)),
-        impairment: ImpairmentRules::NONE,
-        costs: [HostCosts::NONE; 2],
-        seed: 1,
-    };
+    let config = WorldConfig::over(wire, [HostCosts::NONE; 2], 1);
     let programs = [vec![Http::client(plan.clone())], Http::server(&plan)];
     let mut world = World::watched(config, programs, Tap::default());
     for _ in 0..plan.connections() {

@@ -9,7 +9,7 @@ use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::send_policy::{SendPolicy, Why};
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::costs::{ComesIn, HostCosts, SegmentCost};
-use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{MediumFrame, Side, Wire};
 use tinygram_sim::observer::Observer;
 use tinygram_sim::program::{Call, CallOutcome, Program};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
@@ -68,12 +68,7 @@ fn run(server_costs: HostCosts, client: Vec<Call>, server: Vec<Call>) -> Ran {
     });
     let over = server.over.clone();
     let wire = Wire::new(u64::MAX, 0, 0, micros(500));
-    let config = WorldConfig {
-        medium: Medium::PointToPoint(PointToPoint::new(wire)),
-        impairment: ImpairmentRules::NONE,
-        costs: [HostCosts::NONE, server_costs],
-        seed: 1,
-    };
+    let config = WorldConfig::over(wire, [HostCosts::NONE, server_costs], 1);
     let mut world = World::watched(config, [vec![client], vec![server]], TakenIn::default());
     world.connect(Opening::Established, [end(), end()]);
     assert_eq!(world.run(LATE), Ended::Quiet);
@@ -227,12 +222,7 @@ fn a_timer_interrupts_the_thread_that_computes() {
         over: Rc::default(),
     };
     let wire = Wire::new(u64::MAX, 0, 0, micros(500));
-    let config = WorldConfig {
-        medium: Medium::PointToPoint(PointToPoint::new(wire)),
-        impairment: ImpairmentRules::NONE,
-        costs: [HostCosts::NONE; 2],
-        seed: 1,
-    };
+    let config = WorldConfig::over(wire, [HostCosts::NONE; 2], 1);
     let programs = [vec![script(vec![write(100)])], vec![script(computes)]];
     let mut world = World::watched(config, programs, TakenIn::default());
     world.connect(Opening::Established, [end(), slow]);

@@ -8,7 +8,7 @@ use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::sender::send_policy::{Because, SendPolicy, Verdict, Why, from_fn};
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::HostCosts;
-use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{Side, Wire};
 use tinygram_sim::program::{Call, CallOutcome, Program};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
@@ -148,12 +148,7 @@ fn wire() -> Wire {
 }
 
 fn wiring() -> WorldConfig {
-    WorldConfig {
-        medium: Medium::PointToPoint(PointToPoint::new(wire())),
-        impairment: ImpairmentRules::NONE,
-        costs: [HostCosts::NONE; 2],
-        seed: 1,
-    }
+    WorldConfig::over(wire(), [HostCosts::NONE; 2], 1)
 }
 
 fn end(policy: SendPolicy) -> Config {

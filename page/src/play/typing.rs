@@ -8,7 +8,7 @@ use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::HostCosts;
-use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{Side, Wire};
 use tinygram_sim::program::{Call, CallOutcome, Program};
 use tinygram_sim::workload::telnet::Telnet;
 use tinygram_sim::{Opening, World, WorldConfig};
@@ -99,12 +99,7 @@ impl Typing {
     fn wiring(&self) -> WorldConfig {
         let one_way = Duration::from_micros(self.rtt_ms * 500);
         let wire = Wire::new(BITS_PER_SECOND, FRAME.0, FRAME.1, one_way);
-        WorldConfig {
-            medium: Medium::PointToPoint(PointToPoint::new(wire)),
-            impairment: ImpairmentRules::NONE,
-            costs: [HostCosts::NONE; 2],
-            seed: 1,
-        }
+        WorldConfig::over(wire, [HostCosts::NONE; 2], 1)
     }
 }
 

@@ -5,7 +5,7 @@ use tinygram_engine::receiver::ack_policy::AckTimer;
 use tinygram_engine::sender::send_policy::{NAGLIM_DEFAULT, SendPolicy};
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::HostCosts;
-use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{MediumFrame, Side, Wire};
 use tinygram_sim::observer::{Observer, SentFrames};
 use tinygram_sim::workload::periodic::{Periodic, Writer};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
@@ -183,12 +183,7 @@ impl Parameters {
 /// Returns an idle Ethernet with hosts whose own work takes almost no time.
 fn wiring() -> WorldConfig {
     let wire = Wire::new(BITS_PER_SECOND, DATA_OVERHEAD, ACK_OVERHEAD, Duration::ZERO);
-    WorldConfig {
-        medium: Medium::PointToPoint(PointToPoint::new(wire)),
-        impairment: ImpairmentRules::NONE,
-        costs: [HostCosts::NONE; 2],
-        seed: 1,
-    }
+    WorldConfig::over(wire, [HostCosts::NONE; 2], 1)
 }
 
 impl Measured {

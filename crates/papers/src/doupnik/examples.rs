@@ -5,7 +5,7 @@ use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::HostCosts;
-use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{MediumFrame, Side, Wire};
 use tinygram_sim::observer::SentFrames;
 use tinygram_sim::program::Program;
 use tinygram_sim::workload::exchange::Exchange;
@@ -46,12 +46,7 @@ fn end(stack: &str, policy: &str, window: u64) -> Config {
 fn play<P: Program>(programs: [P; 2], ends: [Config; 2], rtt: Duration) -> World<P, SentFrames> {
     let propagation = Duration::from_nanos(rtt.as_nanos() / 2);
     let wire = Wire::new(100_000_000, 78, 84, propagation);
-    let config = WorldConfig {
-        medium: Medium::PointToPoint(PointToPoint::new(wire)),
-        impairment: ImpairmentRules::NONE,
-        costs: [HostCosts::NONE; 2],
-        seed: 1,
-    };
+    let config = WorldConfig::over(wire, [HostCosts::NONE; 2], 1);
     let mut world = World::watched(
         config,
         programs.map(|program| vec![program]),

@@ -5,7 +5,7 @@ use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Config, Duration, Instant};
 use tinygram_sim::costs::{ComesIn, HostCosts};
-use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{MediumFrame, Side, Wire};
 use tinygram_sim::observer::{Observer, SentFrames};
 use tinygram_sim::workload::exchange::Exchange;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
@@ -122,12 +122,7 @@ impl WebTest {
             comes_in: ComesIn::Nothing,
             ..HostCosts::NONE
         };
-        WorldConfig {
-            medium: Medium::PointToPoint(PointToPoint::new(wire)),
-            impairment: ImpairmentRules::NONE,
-            costs: [HostCosts::NONE, server],
-            seed: 1,
-        }
+        WorldConfig::over(wire, [HostCosts::NONE, server], 1)
     }
 
     /// Returns the rules of client and server.

@@ -7,7 +7,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::{Duration, Instant};
 use tinygram_naglemark::{Lengths, MediumKind};
 use tinygram_sim::costs::HostCosts;
-use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{MediumFrame, Side, Wire};
 use tinygram_sim::observer::SentFrames;
 use tinygram_sim::workload::exchange::Exchange;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
@@ -171,17 +171,11 @@ fn request(len: u64, policy: &str) -> Transfer {
     let server = client.clone();
     client.sender.policy = SendPolicy::named(policy).expect("registered");
     let one_way = Duration::from_nanos(RTT.as_nanos() / 2);
-    let config = WorldConfig {
-        medium: Medium::PointToPoint(PointToPoint::new(Wire::new(
-            10_000_000_000,
-            78,
-            84,
-            one_way,
-        ))),
-        impairment: ImpairmentRules::NONE,
-        costs: [HostCosts::NONE; 2],
-        seed: 1,
-    };
+    let config = WorldConfig::over(
+        Wire::new(10_000_000_000, 78, 84, one_way),
+        [HostCosts::NONE; 2],
+        1,
+    );
     let programs = [
         vec![Exchange::asks(0, vec![len], 1, 1)],
         vec![Exchange::answers(0, vec![1], len)],

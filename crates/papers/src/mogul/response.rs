@@ -19,7 +19,7 @@ use tinygram_naglemark::REQUEST;
 use tinygram_naglemark::workload::{Naglemark, Script, Writes};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::dice::{Dice, Purpose};
-use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{Side, Wire};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 /// The hosts and the link between them.
@@ -66,12 +66,7 @@ impl Path {
         };
         let propagation = Duration::from_nanos(self.rtt.as_nanos() / 2);
         let wire = Wire::new(self.bits_per_second, OVERHEAD, LEAST, propagation);
-        let config = WorldConfig {
-            medium: Medium::PointToPoint(PointToPoint::new(wire)),
-            impairment: ImpairmentRules::NONE,
-            costs: [HostCosts::NONE; 2],
-            seed: 0,
-        };
+        let config = WorldConfig::over(wire, [HostCosts::NONE; 2], 0);
         let programs = [
             vec![Naglemark::client(script.clone())],
             vec![Naglemark::server(script)],

@@ -8,7 +8,7 @@ use tinygram_engine::{Duration, Instant, Offset};
 use tinygram_sim::captured::{opened, opening};
 use tinygram_sim::costs::HostCosts;
 use tinygram_sim::dice::{Dice, Purpose};
-use tinygram_sim::medium::{ImpairmentRules, Medium, MediumFrame, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{MediumFrame, Side, Wire};
 use tinygram_sim::observer::{Nobody, Observer, Tap};
 use tinygram_sim::workload::bulk::Bulk;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
@@ -114,12 +114,7 @@ impl Transfer {
     }
 
     fn world_config(&self) -> WorldConfig {
-        WorldConfig {
-            medium: Medium::PointToPoint(PointToPoint::new(self.wire)),
-            impairment: ImpairmentRules::NONE,
-            costs: [self.costs; 2],
-            seed: self.seed,
-        }
+        WorldConfig::over(self.wire, [self.costs; 2], self.seed)
     }
 
     fn ends(&self) -> [Config; 2] {
