@@ -1,6 +1,6 @@
 //! Defines a send policy with a memory: it allows a number of unacknowledged runts, while Nagle
 //! allows one and TCP_NODELAY any number. Prints how many segments each of the three policies sends
-//! for the same writes.
+//! for the same writes, and for which reasons it held how often. The policy names itself and its reason.
 //!
 //! ```console
 //! $ cargo run -p tinygram-engine --example own_policy
@@ -33,6 +33,15 @@ impl AtMost {
 }
 
 impl Rule for AtMost {
+    fn name(&self) -> &str {
+        "at-most"
+    }
+
+    /// Names the reason `Own(0)` below.
+    fn reason(&self, _: u8) -> &str {
+        "enough-runts-under-way"
+    }
+
     /// Pure, because it may be asked twice about one runt.
     fn decide(&self, _: &Offer, vars: &Vars) -> Verdict {
         if vars.idle() {
@@ -40,7 +49,7 @@ impl Rule for AtMost {
         } else if self.outstanding.len() < self.runts {
             Verdict::Send(Because::NoSmallOutstanding)
         } else {
-            Verdict::hold(Why::SmallUnacknowledged)
+            Verdict::hold(Why::Own(0))
         }
     }
 
@@ -58,21 +67,30 @@ impl Rule for AtMost {
 
 fn main() -> Result<(), InvalidConfig> {
     let policies = [
-        ("nagle", SendPolicy::Nagle),
-        ("at most 3 runts", SendPolicy::custom(AtMost::new(3))),
-        ("off", SendPolicy::Off),
+        SendPolicy::Nagle,
+        SendPolicy::custom(AtMost::new(3)),
+        SendPolicy::Off,
     ];
-    println!("{:>16} {:>9} {:>12}", "policy", "segments", "last arrives");
-    for (name, policy) in policies {
-        let (segments, last) = keystrokes(policy)?;
-        println!("{name:>16} {segments:>9} {last:>10} s");
+    println!(
+        "{:>8} {:>9} {:>12}  held",
+        "policy", "segments", "last arrives"
+    );
+    for policy in policies {
+        let name = policy.to_string();
+        let (typing, last) = keystrokes(policy)?;
+        let segments = typing.sender().counters().data_segments;
+        let holds = typing.sender().holds();
+        let held: Vec<_> = holds
+            .map(|(reason, times)| format!("{times} {reason}"))
+            .collect();
+        println!("{name:>8} {segments:>9} {last:>10} s  {}", held.join(", "));
     }
     Ok(())
 }
 
-/// Writes a hundred octets, one every 5 ms, to a peer that is 25 ms away. Returns the number of
-/// segments that carried them, and when the last of them arrived.
-fn keystrokes(policy: SendPolicy) -> Result<(u64, Instant), InvalidConfig> {
+/// Writes a hundred octets, one every 5 ms, to a peer that is 25 ms away. Returns the end that wrote,
+/// and when the last of them arrived.
+fn keystrokes(policy: SendPolicy) -> Result<(Connection, Instant), InvalidConfig> {
     const DELAY: Duration = Duration::from_millis(25);
     const EVERY: Duration = Duration::from_millis(5);
     let sizes = Sizes {
@@ -111,5 +129,6 @@ fn keystrokes(policy: SendPolicy) -> Result<(u64, Instant), InvalidConfig> {
         }
         line.extend(out.segments.drain(..).map(|it| (now + DELAY, 1 - end, it)));
     }
-    Ok((ends[0].sender().counters().data_segments, now))
+    let [typing, _] = ends;
+    Ok((typing, now))
 }

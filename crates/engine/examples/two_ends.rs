@@ -98,12 +98,16 @@ impl Line {
             println!("{} {:>6} > {segment}", self.now, NAMES[end]);
             self.flying.push_back((self.now + DELAY, 1 - end, segment));
         }
-        if let Some(hold) = self.ends[end].sender().hold()
+        let sender = self.ends[end].sender();
+        if let Some(hold) = sender.hold()
             && hold.since == self.now
         {
             println!(
-                "{} {:>6} holds what starts at {}: {:?}",
-                self.now, NAMES[end], hold.start, hold.why
+                "{} {:>6} holds what starts at {}: {}",
+                self.now,
+                NAMES[end],
+                hold.start,
+                sender.name_of(hold.why)
             );
         }
         result

@@ -1,9 +1,13 @@
 //! Observers of a run. Traces, captures and plots are made from what an observer is told.
 
+mod holds;
+
 use tinygram_engine::Instant;
 
 use crate::host::Socket;
 use crate::medium::{MediumFrame, Side};
+
+pub use holds::{Held, Holds, OfReason};
 
 /// Is told of every frame and every job. Every method has a default that does nothing.
 pub trait Observer {

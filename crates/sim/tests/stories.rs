@@ -2,10 +2,11 @@
 
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ack_policy::AckTimer;
-use tinygram_engine::sender::send_policy::SendPolicy;
+use tinygram_engine::sender::send_policy::{Because, Offer, Rule, SendPolicy, Vars, Verdict, Why};
 use tinygram_engine::{Duration, Instant};
 use tinygram_sim::costs::HostCosts;
-use tinygram_sim::medium::{ImpairmentRules, Medium, PointToPoint, Side, Wire};
+use tinygram_sim::medium::{Side, Wire};
+use tinygram_sim::observer::{Holds, OfReason};
 use tinygram_sim::program::{Call, CallOutcome, Program, Sockets};
 use tinygram_sim::workload::event_loop::EventLoop;
 use tinygram_sim::workload::exchange::Exchange;
@@ -21,12 +22,7 @@ fn millis(ms: u64) -> Duration {
 fn path(rtt: Duration) -> WorldConfig {
     let propagation = Duration::from_nanos(rtt.as_nanos() / 2);
     let wire = Wire::new(100_000_000, 78, 84, propagation);
-    WorldConfig {
-        medium: Medium::PointToPoint(PointToPoint::new(wire)),
-        impairment: ImpairmentRules::NONE,
-        costs: [HostCosts::NONE; 2],
-        seed: 1,
-    }
+    WorldConfig::over(wire, [HostCosts::NONE; 2], 1)
 }
 
 /// An end with BSD's receiver, a 200 ms timer of its own and this send policy.
@@ -136,6 +132,68 @@ fn a_reader_that_always_waits_does_not_make_dldet_flood() {
     assert_eq!(off, u64::from(keys));
     assert!(nagle < u64::from(keys) / 10, "{nagle}");
     assert!(dldet < u64::from(keys) / 4, "{dldet}");
+}
+
+/// Holds a runt until five octets are there, for two reasons of its own.
+#[derive(Clone, Debug)]
+struct Fives;
+
+impl Rule for Fives {
+    fn name(&self) -> &str {
+        "fives"
+    }
+
+    fn reason(&self, number: u8) -> &str {
+        ["only one", "not five yet"][usize::from(number)]
+    }
+
+    fn decide(&self, offer: &Offer, _: &Vars) -> Verdict {
+        match offer.span.len() {
+            5.. => Verdict::Send(Because::Own(0)),
+            octets => Verdict::hold(Why::Own(u8::from(octets > 1))),
+        }
+    }
+}
+
+/// A rule from outside the engine has its own name and its own reasons in the trace and in the table.
+#[test]
+fn a_trace_and_a_table_have_the_names_of_a_rule_that_somebody_wrote() {
+    let typist = Telnet::Typist {
+        socket: 0,
+        left: 10,
+        pause: millis(10),
+        typed: false,
+    };
+    let server = vec![Actor::Telnet(Telnet::Echo { socket: 0 })];
+    let client = vec![Actor::Telnet(typist)];
+    let mut world = World::watched(path(millis(1)), [client, server], Holds::default());
+    let mut typing = end("off");
+    typing.sender.policy = SendPolicy::custom(Fives);
+    world.connect(Opening::Established, [typing, end("off")]);
+    world.run(LATE);
+    let holds = world.into_observer();
+    // Ten keys, of which each fifth lets the others go.
+    let trace = holds.to_string();
+    let lines: Vec<_> = trace.lines().collect();
+    assert_eq!(lines.len(), 4, "{trace}");
+    assert!(
+        lines[0].ends_with("Client fives holds 1, 1 octets: only one, for 10 ms"),
+        "{trace}"
+    );
+    assert!(
+        lines[1].ends_with("Client fives holds 1, 4 octets: not five yet, for 30 ms"),
+        "{trace}"
+    );
+    let row = |reason: &str, held| OfReason {
+        policy: "fives".into(),
+        reason: reason.into(),
+        holds: 2,
+        held,
+    };
+    assert_eq!(
+        holds.by_reason(),
+        [row("only one", millis(20)), row("not five yet", millis(60))]
+    );
 }
 
 /// A limit of flush-on-block: a typist who pauses after every key blocks after every key.
