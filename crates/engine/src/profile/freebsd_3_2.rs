@@ -1,12 +1,12 @@
 //! FreeBSD 3.2, as Doupnik tested it (section 3.0): strict Nagle, and ACKs that wait for the
 //! application to read or for a tick of 200 ms.
 
-use super::{Profile, Sizes};
+use super::{Profile, Sizes, receiver, sender};
 use crate::connection::Config;
 use crate::extensions::Extensions;
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::sender::congestion::{Congestion, restart::IdleRestart};
+use crate::sender::congestion::restart::IdleRestart;
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, Mclbytes};
@@ -25,15 +25,11 @@ fn config(sizes: &Sizes) -> Config {
     let mss = u64::from(sizes.mss);
     Config {
         sender: SenderConfig {
-            mss: u32::from(sizes.mss),
-            buffer: sizes.send_buffer,
             // "Strict Nagle mode" (section 3.0), which the draft tests for every segment (1.4). The
             // source tests idleness once per pass (`nagle`). What the draft measured of this server
             // cannot tell the two apart.
             policy: SendPolicy::StrictNagle,
-            more_in_every_variant: false,
             cluster: MCLBYTES,
-            congestion: Congestion::Reno,
             // 4.4BSD: after an idle timeout, back to one segment.
             idle_restart: IdleRestart::Reset,
             initial_cwnd: mss,
@@ -44,18 +40,14 @@ fn config(sizes: &Sizes) -> Config {
                 granularity: Duration::from_millis(500),
                 ..RtoRules::RFC_6298
             },
+            ..sender(sizes)
         },
         receiver: ReceiverConfig {
-            buffer: sizes.receive_buffer,
             window_cap: 65_535,
-            mss: sizes.mss,
             policy: AckPolicy::BytesConsumed,
             // "200ms delayed ACK" (section 3.0): BSD's fast timer.
-            timer: AckTimer::Cyclic {
-                period: AckTimer::BSD_TICK,
-                phase: Duration::ZERO,
-                slow: None,
-            },
+            timer: AckTimer::BSD,
+            ..receiver(sizes)
         },
         copy_rule: CopyRule::Mclbytes(Mclbytes {
             cluster: MCLBYTES,

@@ -1,12 +1,12 @@
 //! Linux 2.2, as Doupnik tested it (section 3.0): liberal Nagle, ACKs delayed by 10 ms, 16 KB of
 //! window.
 
-use super::{Profile, Sizes};
+use super::{Profile, Sizes, receiver, sender};
 use crate::connection::Config;
 use crate::extensions::Extensions;
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::sender::congestion::{Congestion, restart::IdleRestart};
+use crate::sender::congestion::restart::IdleRestart;
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, WholeWrite};
@@ -22,12 +22,7 @@ fn config(sizes: &Sizes) -> Config {
     let mss = u64::from(sizes.mss);
     Config {
         sender: SenderConfig {
-            mss: u32::from(sizes.mss),
-            buffer: sizes.send_buffer,
             policy: SendPolicy::LiberalNagle,
-            more_in_every_variant: false,
-            cluster: mss,
-            congestion: Congestion::Reno,
             idle_restart: IdleRestart::None,
             // RFC 2001's one segment, plus one for the handshake's ACK.
             initial_cwnd: 2 * mss,
@@ -38,15 +33,15 @@ fn config(sizes: &Sizes) -> Config {
                 granularity: Duration::from_millis(10),
                 ..RtoRules::RFC_6298
             },
+            ..sender(sizes)
         },
         receiver: ReceiverConfig {
-            buffer: sizes.receive_buffer,
             window_cap: 32_767,
-            mss: sizes.mss,
             policy: AckPolicy::EverySecond,
             // "10ms dynamically adjusted delayed ACK" (section 3.0); the adjustment is not
             // described, and no experiment has this stack as its receiver.
             timer: AckTimer::PerConnection(Duration::from_millis(10)),
+            ..receiver(sizes)
         },
         // "Some systems expose the entire application buffer to the protocol stack" (section 2.0).
         copy_rule: CopyRule::WholeWrite(WholeWrite),

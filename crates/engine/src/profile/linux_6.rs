@@ -1,6 +1,6 @@
 //! Linux 6: Minshall's test, quick ACKs, an initial window of ten segments.
 
-use super::{Profile, Sizes};
+use super::{Profile, Sizes, receiver, sender};
 use crate::connection::Config;
 use crate::extensions::Extensions;
 use crate::receiver::ReceiverConfig;
@@ -21,11 +21,7 @@ fn config(sizes: &Sizes) -> Config {
     let mss = u64::from(sizes.mss);
     Config {
         sender: SenderConfig {
-            mss: u32::from(sizes.mss),
-            buffer: sizes.send_buffer,
             policy: SendPolicy::Linux,
-            more_in_every_variant: false,
-            cluster: mss,
             congestion: Congestion::CubicLinux,
             // `tcp_slow_start_after_idle` is on as shipped.
             idle_restart: IdleRestart::Decay,
@@ -41,13 +37,13 @@ fn config(sizes: &Sizes) -> Config {
                 every_ack: true,
                 ..RtoRules::RFC_6298
             },
+            ..sender(sizes)
         },
         receiver: ReceiverConfig {
-            buffer: sizes.receive_buffer,
             window_cap: 1 << 30,
-            mss: sizes.mss,
             policy: AckPolicy::Linux,
             timer: AckTimer::PerConnection(Duration::from_millis(40)),
+            ..receiver(sizes)
         },
         copy_rule: CopyRule::Linux(Linux),
         time_wait: Duration::from_secs(60),

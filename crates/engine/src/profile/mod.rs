@@ -11,7 +11,12 @@ mod tru64_4;
 mod unixware_7;
 
 use crate::connection::{Config, ConfigBuilder};
+use crate::receiver::ReceiverConfig;
+use crate::receiver::ack_policy::{AckPolicy, AckTimer};
 use crate::registry::UnknownName;
+use crate::sender::congestion::{Congestion, restart::IdleRestart};
+use crate::sender::send_policy::SendPolicy;
+use crate::sender::{RtoRules, SenderConfig};
 
 /// The sizes that every profile needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +93,36 @@ impl Profile {
     /// Returns a builder that starts from the rules for these sizes.
     pub fn builder(&self, sizes: Sizes) -> ConfigBuilder {
         self.config(&sizes).to_builder()
+    }
+}
+
+/// Returns a sender of these sizes by the RFCs of the papers' time. A profile names what its stack has, and where that is
+/// written.
+fn sender(sizes: &Sizes) -> SenderConfig {
+    let mss = u64::from(sizes.mss);
+    SenderConfig {
+        mss: u32::from(sizes.mss),
+        buffer: sizes.send_buffer,
+        policy: SendPolicy::Nagle,
+        more_in_every_variant: false,
+        // A kernel that does not copy in clusters.
+        cluster: mss,
+        congestion: Congestion::Reno,
+        idle_restart: IdleRestart::None,
+        initial_cwnd: mss,
+        cwnd_cap: 65_535,
+        rto: RtoRules::RFC_6298,
+    }
+}
+
+/// Returns a receiver of these sizes with BSD's timer.
+fn receiver(sizes: &Sizes) -> ReceiverConfig {
+    ReceiverConfig {
+        buffer: sizes.receive_buffer,
+        window_cap: 65_535,
+        mss: sizes.mss,
+        policy: AckPolicy::EverySecond,
+        timer: AckTimer::BSD,
     }
 }
 

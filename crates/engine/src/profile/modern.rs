@@ -1,7 +1,7 @@
 //! Our recommendation to the author of a stack today: flush-on-block-simple at the sender, and a
 //! receiver that acknowledges every second segment and no later than 40 ms.
 
-use super::{Profile, Sizes};
+use super::{Profile, Sizes, receiver, sender};
 use crate::connection::Config;
 use crate::extensions::Extensions;
 use crate::receiver::ReceiverConfig;
@@ -22,11 +22,7 @@ fn config(sizes: &Sizes) -> Config {
     let mss = u64::from(sizes.mss);
     Config {
         sender: SenderConfig {
-            mss: u32::from(sizes.mss),
-            buffer: sizes.send_buffer,
             policy: SendPolicy::FlushOnBlockSimple,
-            more_in_every_variant: false,
-            cluster: mss,
             congestion: Congestion::Cubic,
             idle_restart: IdleRestart::Reset,
             initial_cwnd: 10 * mss,
@@ -35,13 +31,13 @@ fn config(sizes: &Sizes) -> Config {
                 min: Duration::from_millis(200),
                 ..RtoRules::RFC_6298
             },
+            ..sender(sizes)
         },
         receiver: ReceiverConfig {
-            buffer: sizes.receive_buffer,
             window_cap: 1 << 30,
-            mss: sizes.mss,
             policy: AckPolicy::EverySecond,
             timer: AckTimer::PerConnection(Duration::from_millis(40)),
+            ..receiver(sizes)
         },
         copy_rule: CopyRule::Linux(Linux),
         time_wait: Duration::from_secs(60),

@@ -1,12 +1,12 @@
 //! Solaris 7, as Doupnik tested it (section 3.0): liberal Nagle, ACKs delayed by 50 ms, 8 KB of
 //! window.
 
-use super::{Profile, Sizes};
+use super::{Profile, Sizes, receiver, sender};
 use crate::connection::Config;
 use crate::extensions::Extensions;
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::sender::congestion::{Congestion, restart::IdleRestart};
+use crate::sender::congestion::restart::IdleRestart;
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, WholeWrite};
@@ -22,12 +22,7 @@ fn config(sizes: &Sizes) -> Config {
     let mss = u64::from(sizes.mss);
     Config {
         sender: SenderConfig {
-            mss: u32::from(sizes.mss),
-            buffer: sizes.send_buffer,
             policy: SendPolicy::LiberalNagle,
-            more_in_every_variant: false,
-            cluster: mss,
-            congestion: Congestion::Reno,
             idle_restart: IdleRestart::Reset,
             // `tcp_slow_start_initial` as shipped.
             initial_cwnd: mss,
@@ -39,14 +34,14 @@ fn config(sizes: &Sizes) -> Config {
                 min: Duration::from_millis(200),
                 ..RtoRules::RFC_6298
             },
+            ..sender(sizes)
         },
         receiver: ReceiverConfig {
-            buffer: sizes.receive_buffer,
             window_cap: 65_535,
-            mss: sizes.mss,
             policy: AckPolicy::EverySecond,
             // "50ms delayed ACK" (section 3.0); Davids: 50 before Solaris 8.
             timer: AckTimer::PerConnection(Duration::from_millis(50)),
+            ..receiver(sizes)
         },
         // The stream head passes a write on whole: "some systems expose the entire application
         // buffer to the protocol stack" (section 2.0).

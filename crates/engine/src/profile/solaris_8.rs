@@ -1,12 +1,12 @@
 //! Solaris 8, as Davids describes it: Nagle's rule with a limit, and a delayed-ACK timer, both of
 //! which the administrator can set.
 
-use super::{Profile, Sizes};
+use super::{Profile, Sizes, receiver, sender};
 use crate::connection::Config;
 use crate::extensions::Extensions;
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::sender::congestion::{Congestion, restart::IdleRestart};
+use crate::sender::congestion::restart::IdleRestart;
 use crate::sender::send_policy::{NAGLIM_DEFAULT, SendPolicy};
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, WholeWrite};
@@ -22,14 +22,9 @@ fn config(sizes: &Sizes) -> Config {
     let mss = u64::from(sizes.mss);
     Config {
         sender: SenderConfig {
-            mss: u32::from(sizes.mss),
-            buffer: sizes.send_buffer,
             // "Each connection has its own copy of this value, which is set to the minimum of the
             // MSS for the connection and the default value."
             policy: SendPolicy::naglim(NAGLIM_DEFAULT),
-            more_in_every_variant: false,
-            cluster: mss,
-            congestion: Congestion::Reno,
             idle_restart: IdleRestart::Reset,
             // `tcp_slow_start_initial`.
             initial_cwnd: 4 * mss,
@@ -41,15 +36,15 @@ fn config(sizes: &Sizes) -> Config {
                 min: Duration::from_millis(400),
                 ..RtoRules::RFC_6298
             },
+            ..sender(sizes)
         },
         receiver: ReceiverConfig {
-            buffer: sizes.receive_buffer,
             // Without scaling.
             window_cap: 65_535,
-            mss: sizes.mss,
             policy: AckPolicy::EverySecond,
             // "On Solaris 8, I think that the default value is 100" (`tcp_deferred_ack_interval`).
             timer: AckTimer::PerConnection(Duration::from_millis(100)),
+            ..receiver(sizes)
         },
         // The stream head passes a write on whole.
         copy_rule: CopyRule::WholeWrite(WholeWrite),

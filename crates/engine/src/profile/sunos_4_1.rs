@@ -1,12 +1,12 @@
 //! SunOS 4.1, a descendant of 4.3BSD, as Moldeklev & Gunningberg describe it (section 2).
 //! Heidemann's hosts ran it, too.
 
-use super::{Profile, Sizes};
+use super::{Profile, Sizes, receiver, sender};
 use crate::connection::Config;
 use crate::extensions::Extensions;
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::sender::congestion::{Congestion, restart::IdleRestart};
+use crate::sender::congestion::restart::IdleRestart;
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, SunOs};
@@ -22,12 +22,8 @@ fn config(sizes: &Sizes) -> Config {
     let rule = SunOs::AS_SHIPPED;
     Config {
         sender: SenderConfig {
-            mss: u32::from(sizes.mss),
-            buffer: sizes.send_buffer,
             policy: SendPolicy::Nagle,
-            more_in_every_variant: false,
             cluster: rule.cluster,
-            congestion: Congestion::Reno,
             idle_restart: IdleRestart::None,
             // After the SYN has been acknowledged (Heidemann, section 2.1). Between hosts of one
             // subnet 4.3BSD uses no slow start (Moldeklev & Gunningberg, section 3).
@@ -38,19 +34,15 @@ fn config(sizes: &Sizes) -> Config {
                 granularity: Duration::from_millis(500),
                 ..RtoRules::RFC_6298
             },
+            ..sender(sizes)
         },
         receiver: ReceiverConfig {
-            buffer: sizes.receive_buffer,
             window_cap: 65_535,
-            mss: sizes.mss,
             policy: AckPolicy::SunOs,
             // "These 200 ms spaced timer generated acknowledgments are independent of the point of
             // time of connection set-up or the last segment reception" (section 2.2).
-            timer: AckTimer::Cyclic {
-                period: AckTimer::BSD_TICK,
-                phase: Duration::ZERO,
-                slow: None,
-            },
+            timer: AckTimer::BSD,
+            ..receiver(sizes)
         },
         copy_rule: CopyRule::SunOs(rule),
         time_wait: Duration::from_secs(60),

@@ -2,12 +2,12 @@
 //!
 //! What their results show beyond the text is fitted in the naglemark model instead.
 
-use super::{Profile, Sizes};
+use super::{Profile, Sizes, receiver, sender};
 use crate::connection::Config;
 use crate::extensions::Extensions;
 use crate::receiver::ReceiverConfig;
 use crate::receiver::ack_policy::{AckPolicy, AckTimer};
-use crate::sender::congestion::{Congestion, restart::IdleRestart};
+use crate::sender::congestion::restart::IdleRestart;
 use crate::sender::send_policy::SendPolicy;
 use crate::sender::{RtoRules, SenderConfig};
 use crate::socket::copy_rule::{CopyRule, Mclbytes};
@@ -25,12 +25,8 @@ const MCLBYTES: u64 = 8192;
 fn config(sizes: &Sizes) -> Config {
     Config {
         sender: SenderConfig {
-            mss: u32::from(sizes.mss),
-            buffer: sizes.send_buffer,
             policy: SendPolicy::Nagle,
-            more_in_every_variant: false,
             cluster: MCLBYTES,
-            congestion: Congestion::Reno,
             idle_restart: IdleRestart::None,
             // "We assume that cwnd is 2 * MSS, which is commonly the case after the client's SYN
             // has been acknowledged" (section 3).
@@ -41,17 +37,13 @@ fn config(sizes: &Sizes) -> Config {
                 granularity: Duration::from_millis(500),
                 ..RtoRules::RFC_6298
             },
+            ..sender(sizes)
         },
         receiver: ReceiverConfig {
-            buffer: sizes.receive_buffer,
             window_cap: 65_535,
-            mss: sizes.mss,
             policy: AckPolicy::BytesConsumed,
-            timer: AckTimer::Cyclic {
-                period: AckTimer::BSD_TICK,
-                phase: Duration::ZERO,
-                slow: None,
-            },
+            timer: AckTimer::BSD,
+            ..receiver(sizes)
         },
         copy_rule: CopyRule::Mclbytes(Mclbytes {
             cluster: MCLBYTES,

@@ -38,6 +38,13 @@ impl AckTimer {
     /// "cyclically generated every 200 ms").
     pub const BSD_TICK: Duration = Duration::from_millis(200);
 
+    /// That timer.
+    pub const BSD: Self = Self::Cyclic {
+        period: Self::BSD_TICK,
+        phase: Duration::ZERO,
+        slow: None,
+    };
+
     /// Returns whether the timer runs freely.
     #[must_use]
     #[inline]
