@@ -18,7 +18,7 @@ use crate::flow::mark::Mark;
 use tinygram_stalls::{Pieces, Timeout};
 
 /// A segment that left when something released it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Hold {
     /// The last data sent before the held segment.
     pub trigger: Mark,
@@ -282,18 +282,12 @@ impl Moment<'_> {
                 && sender.goes_by_its_acks(flight, self.segment.payload, self.mss),
             fresh: sender.tally.bytes == u64::from(sender.released_flight) || sender.restarted,
             fills_initial_window: sender.tally.bytes == u64::from(INITIAL_WINDOW * self.mss),
-            pieces: Pieces::Unknown,
             defied: sender.tally.defied,
-            same_stamp: false,
-            may_be_full: false,
-            urgent: false,
-            fin: false,
-            tickets: false,
-            path_measured: false,
             trigger_head: sender.head,
             behind: short_before_full(sender, self.mss),
             sent_again: sender.sent_again,
             timeout: timeout_before(sender, self.segment, self.mss),
+            ..Hold::default()
         }
     }
 }
@@ -332,34 +326,16 @@ fn behind_a_short_one(
         held_len: segment.payload,
         flight: one.len,
         ack_wait_ns: wait_ns,
-        step_ns: 0,
         reaction_ns,
         sender_distance_ns,
         off_ns,
         pushed: sender.pushed,
-        more_ready: false,
-        grew: false,
         mss,
         room: sender.release.room,
         prompt: prompt && sender.path.handshake_ns != u32::MAX,
-        repeated: false,
-        in_parts_ns: 0,
-        resent: None,
-        chained: false,
-        fresh: false,
-        fills_initial_window: false,
-        pieces: Pieces::Unknown,
         defied: sender.tally.defied,
-        same_stamp: false,
-        may_be_full: false,
-        urgent: false,
-        fin: false,
-        tickets: false,
-        path_measured: false,
-        trigger_head: Head::default(),
         behind: Some(Behind::of(sender)),
-        sent_again: false,
-        timeout: Timeout::No,
+        ..Hold::default()
     })
 }
 

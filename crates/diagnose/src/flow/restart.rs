@@ -8,7 +8,6 @@ use tinygram_wire::decode::Segment;
 use crate::flow::half::Half;
 use crate::flow::hold::Hold;
 use crate::flow::mark::Mark;
-use tinygram_stalls::{Pieces, Timeout};
 
 /// Returns the pause that ends the first flight after an idle period, if the congestion window
 /// caused it.
@@ -43,33 +42,14 @@ pub(crate) fn pause(
             held_len: segment.payload,
             flight,
             ack_wait_ns: half.release.wait_ns,
-            step_ns: 0,
             reaction_ns: mark.time_ns - half.release.mark.time_ns,
-            sender_distance_ns: None,
-            off_ns: 0,
             pushed: half.pushed,
             more_ready: !half.pushed,
-            grew: false,
             mss,
             room: half.release.room,
             prompt: true,
-            repeated: false,
-            in_parts_ns: 0,
-            resent: None,
-            chained: false,
             fresh: true,
-            fills_initial_window: false,
-            pieces: Pieces::Unknown,
-            defied: 0,
-            same_stamp: false,
-            may_be_full: false,
-            urgent: false,
-            fin: false,
-            tickets: false,
-            path_measured: false,
             trigger_head: half.head,
-            behind: None,
-            sent_again: false,
-            timeout: Timeout::No,
+            ..Hold::default()
         })
 }

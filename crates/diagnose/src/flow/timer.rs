@@ -1,10 +1,10 @@
 //! Tells whether a timer of the sender's let a segment go, and no acknowledgment.
 
+use tinygram_stalls::Pieces;
 use tinygram_stalls::thresholds::{
     ACK_BEFORE_IN, LATE_ROUND_TRIP_NS, RTO_MIN_NS, SAME_TAIL_NS, SHORTEST_TICK_NS, SMOOTHED_RTT_IN,
     STANDARD_RTO_NS, TICK_NS, TICKS_LATE,
 };
-use tinygram_stalls::{Pieces, Timeout};
 use tinygram_wire::decode::Segment;
 
 use super::half::Half;
@@ -48,40 +48,19 @@ pub(crate) fn pause(
     }
     Pause::Held(Hold {
         trigger: sender.sent,
-        release: None,
         held: mark,
         trigger_len: sender.last_len,
         held_len: segment.payload,
         flight: sender.released_flight,
-        ack_wait_ns: 0,
-        step_ns: 0,
-        reaction_ns: 0,
         sender_distance_ns,
         off_ns: SAME_TAIL_NS,
         pushed: sender.pushed,
         more_ready: !sender.pushed,
-        grew: false,
         mss,
         room: sender.release.room,
-        prompt: false,
-        repeated: false,
-        in_parts_ns: 0,
-        resent: None,
-        chained: false,
-        fresh: false,
-        fills_initial_window: false,
         pieces: Pieces::OneMessage,
-        defied: 0,
-        same_stamp: false,
-        may_be_full: false,
-        urgent: false,
-        fin: false,
-        tickets: false,
-        path_measured: false,
         trigger_head: sender.head,
-        behind: None,
-        sent_again: false,
-        timeout: Timeout::No,
+        ..Hold::default()
     })
 }
 
