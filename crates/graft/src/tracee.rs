@@ -161,9 +161,15 @@ impl Tracee {
 
     /// Lets a thread make one instruction. A signal that comes meanwhile is kept for later.
     pub(crate) fn step(&self) -> io::Result<()> {
+        self.until_trap(|| request(libc::PTRACE_SINGLESTEP, self.pid, 0, 0))
+    }
+
+    /// Lets the thread go on by `go_on`, as often as it takes, until it is trapped. A signal that comes meanwhile waits
+    /// until then.
+    fn until_trap(&self, go_on: impl Fn() -> io::Result<()>) -> io::Result<()> {
         let mut later = Vec::new();
         let result = loop {
-            request(libc::PTRACE_SINGLESTEP, self.pid, 0, 0)?;
+            go_on()?;
             match Self::wait(self.pid)? {
                 Stop::Signal(libc::SIGTRAP) => break Ok(()),
                 Stop::Signal(signal) => later.push(signal),
@@ -265,18 +271,7 @@ impl Tracee {
 
     /// Lets the thread run to the INT3. A signal that comes meanwhile waits until the end.
     fn run_to_trap(&self) -> io::Result<()> {
-        let mut later = Vec::new();
-        let result = loop {
-            Self::go_on(self.pid, 0)?;
-            match Self::wait(self.pid)? {
-                Stop::Signal(libc::SIGTRAP) => break Ok(()),
-                Stop::Signal(signal) => later.push(signal),
-                Stop::Ended => break Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
-                Stop::Call | Stop::Event(_) | Stop::Group => {}
-            }
-        };
-        self.send(&later);
-        result
+        self.until_trap(|| Self::go_on(self.pid, 0))
     }
 }
 
