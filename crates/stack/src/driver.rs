@@ -313,14 +313,8 @@ mod tests {
     fn it_looks_again_where_the_last_gap_was_short() {
         let at = |micros: u64| move || Instant::from_nanos(micros * 1000);
         let mut looking = Looking {
-            longest: 50_000,
             alone: false,
-            credit: 0,
-            empty_since: None,
-            pays: false,
-            yields: false,
-            yielded: false,
-            sits_out: 0,
+            ..Looking::new(Duration::from_micros(50))
         };
         assert!(!looking.on_empty(at(100)), "nothing is known yet");
         looking.on_packets(true, at(140));

@@ -12,6 +12,16 @@ pub struct Abilities {
 }
 
 impl Abilities {
+    /// Returns those of a device that carries packets of up to `mtu` octets and does nothing else.
+    #[must_use]
+    pub const fn plain(mtu: u16) -> Self {
+        Self {
+            mtu,
+            offload: false,
+            headroom: 0,
+        }
+    }
+
     /// Returns the largest packet that passes between stack and device, in octets.
     #[must_use]
     pub fn largest_packet(&self) -> usize {

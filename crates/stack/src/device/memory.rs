@@ -40,11 +40,7 @@ pub fn memory_pair(mtu: u16) -> (Memory, Memory) {
 
 impl Device for Memory {
     fn abilities(&self) -> Abilities {
-        Abilities {
-            mtu: self.mtu,
-            offload: false,
-            headroom: 0,
-        }
+        Abilities::plain(self.mtu)
     }
 
     fn send(&self, octets: &mut [u8], _: Option<Offload>) -> io::Result<()> {

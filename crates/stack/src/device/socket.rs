@@ -37,11 +37,7 @@ impl PacketSocket {
 
 impl Device for PacketSocket {
     fn abilities(&self) -> Abilities {
-        Abilities {
-            mtu: self.mtu,
-            offload: false,
-            headroom: 0,
-        }
+        Abilities::plain(self.mtu)
     }
 
     fn send(&self, octets: &mut [u8], _: Option<Offload>) -> io::Result<()> {
