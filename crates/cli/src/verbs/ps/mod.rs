@@ -6,6 +6,7 @@
 mod changed;
 mod connection;
 mod diag;
+mod document;
 mod done;
 mod live;
 mod order;

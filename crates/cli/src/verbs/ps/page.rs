@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 
 use serde::Serialize;
 
+use super::document::Document;
 use super::done::Looked;
 use super::plan::Plan;
 use super::{show, summary};
@@ -32,11 +33,13 @@ pub(super) fn show(plan: &Plan, looked: &Looked) -> Result<(), Failure> {
 
 fn document(plan: &Plan, looked: &Looked) -> String {
     let target = plan.target.as_ref().map(ToString::to_string);
-    let (target, table, seen) = (target.as_deref(), &looked.table, looked.seen);
-    match &looked.processes {
-        Some(processes) => json(&summary::Document::of(processes, table, target, seen)),
-        None => json(&show::Document::of(table, target, seen)),
-    }
+    let processes = looked.processes.as_deref();
+    json(&Document::of(
+        &looked.table,
+        processes,
+        target.as_deref(),
+        looked.seen,
+    ))
 }
 
 /// Returns the table, and on a terminal what its words mean.

@@ -1,9 +1,7 @@
 //! The table of connections as text and as JSON.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use serde::Serialize;
 use tinygram_host::target::Target;
 use tinygram_report::Columns;
 use tinygram_watch::seen::Seen;
@@ -13,29 +11,6 @@ use super::socket::Options;
 use super::table::Table;
 use crate::amount::in_words;
 use crate::covered::State;
-
-/// The versioned document.
-#[derive(Serialize)]
-pub(super) struct Document<'a> {
-    schema: &'static str,
-    target: Option<&'a str>,
-    /// How much was looked at, before anything was left out.
-    seen: Seen,
-    processes_not_readable: &'a BTreeSet<i32>,
-    connections: &'a [Connection],
-}
-
-impl<'a> Document<'a> {
-    pub(super) fn of(table: &'a Table, target: Option<&'a str>, seen: Seen) -> Self {
-        Self {
-            schema: "tinygram.ps/1",
-            target,
-            seen,
-            processes_not_readable: &table.hidden_processes,
-            connections: &table.connections,
-        }
-    }
-}
 
 /// Returns a line per connection, in lines of at most `width`, and another beneath it if it shows signs of trouble.
 pub(crate) fn text(table: &Table, width: usize) -> String {

@@ -1,10 +1,9 @@
 //! A line per process: the sums of its connections, and whether it is covered.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tinygram_report::Columns;
-use tinygram_watch::seen::Seen;
 
 use super::connection::Owner;
 use super::order::Figures;
@@ -125,31 +124,3 @@ const COLUMNS: Columns<9> = Columns {
     ],
     left: [false, true, true, false, false, false, false, false, true],
 };
-
-/// The versioned document.
-#[derive(Serialize)]
-pub(super) struct Document<'a> {
-    schema: &'static str,
-    target: Option<&'a str>,
-    /// How much was looked at, before anything was left out.
-    seen: Seen,
-    processes_not_readable: &'a BTreeSet<i32>,
-    processes: &'a [Process],
-}
-
-impl<'a> Document<'a> {
-    pub(super) fn of(
-        processes: &'a [Process],
-        table: &'a Table,
-        target: Option<&'a str>,
-        seen: Seen,
-    ) -> Self {
-        Self {
-            schema: "tinygram.ps-summary/1",
-            target,
-            seen,
-            processes_not_readable: &table.hidden_processes,
-            processes,
-        }
-    }
-}
