@@ -88,11 +88,11 @@ impl Plan {
         };
         let transfer = Transfer {
             rules,
-            call: args.write,
-            octets: TRANSFER.min(args.write.saturating_mul(WRITES)),
+            call: parameters.write,
+            octets: TRANSFER.min(parameters.write.saturating_mul(WRITES)),
             costs,
             wire,
-            seed: args.chance.seed,
+            seed: parameters.seed,
         };
         Ok(Self {
             parameters,
