@@ -38,7 +38,10 @@ pub(crate) struct Args {
     impairment: Impaired,
 
     /// How long those are held back
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1ms")]
+    // Beneath --reorder, which has the same place and the shorter name.
+    #[arg(
+        long, value_name = "TIME", value_parser = duration, default_value = "1ms", display_order = 3
+    )]
     reorder_by: Duration,
 
     /// Packets that may wait for a link with a rate; what comes then is dropped
