@@ -13,6 +13,7 @@
 #include "base.h"
 #include "run.h"
 #include "socket.h"
+#include "state.h"
 #include "window.h"
 
 #ifndef INCLUDES_MORE
@@ -30,34 +31,6 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 /* Whether this kernel tells where writes begin (tcp_sendmsg_locked, since 6.16) or only where calls end. */
 const volatile u32 sees_writes = 1;
 
-/* What a socket is remembered by. The socket's lock guards all but `call_is_over`. */
-struct state {
-	struct window window;
-	/* The round that was last begun. */
-	u32 seen_nxt;
-	u32 round_una;
-	u32 round_written;
-	/* When the pass began that the round belongs to. */
-	u32 entry_nxt;
-	u32 entry_outstanding;
-	u8 entry_idle;
-	u8 has_heard; /* an acknowledgment came since the last round */
-	/* The write under way, and what the policy was told of it. */
-	u8 is_piece_open;
-	u8 has_slept;
-	u8 has_msg_more;
-	u8 left_unfinished; /* the last piece had more to come */
-	u8 call_is_over;
-	u32 write_end;
-	u32 told_to;
-	u32 pieces;
-	u32 turn; /* rcv_nxt at the last round with something to send */
-#ifdef PACES
-	u32 pacing_before; /* sk_pacing_status as the socket came */
-#endif
-	struct memory memory;
-};
-
 struct iov_iter {
 	unsigned long count;
 } KERNEL;
@@ -66,18 +39,6 @@ struct msghdr___frame {
 	struct iov_iter msg_iter;
 	u32 msg_flags;
 } KERNEL;
-
-struct {
-	NUMBER(type, MAP_TYPE_SK_STORAGE);
-	NUMBER(map_flags, MAP_NO_PREALLOC);
-	TYPE(key, s32);
-	TYPE(value, struct state);
-} states SEC(".maps");
-
-INLINE struct state *state_of(void *sk)
-{
-	return bpf_sk_storage_get(&states, sk, 0, 0);
-}
 
 /* Tells the policy what left since it was last told. */
 INLINE void tell_what_left(struct state *state, struct tcp_sock *tp)
