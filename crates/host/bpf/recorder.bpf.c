@@ -1,5 +1,6 @@
 /* Records what the programs at both ends of some connections do, by the sockets' cookies: each write and read with
  * its time, and each segment with data that leaves. From these a conversation can be played again. */
+#include "reached.h"
 #include "recorder.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -27,22 +28,6 @@ struct {
 	TYPE(key, u32);
 	TYPE(value, u64);
 } unrecorded SEC(".maps");
-
-/* A socket that was reached through a packet may not be read like one that was handed over. */
-#define READ(tp, field) ({ \
-	typeof(((struct tcp_sock *)0)->field) value = 0; \
-	bpf_probe_read_kernel(&value, sizeof value, &(tp)->field); \
-	value; })
-
-INLINE u8 read_nonagle(struct tcp_sock *tp)
-{
-	u64 value = 0;
-
-	bpf_probe_read_kernel(&value, FIELD_INFO(tp->nonagle, 1 /* byte size */),
-			      (void *)tp + FIELD_INFO(tp->nonagle, 0 /* byte offset */));
-	value <<= FIELD_INFO(tp->nonagle, 4 /* left shift */);
-	return value >> FIELD_INFO(tp->nonagle, 5 /* right shift */);
-}
 
 typedef struct {
 	s64 counter;
