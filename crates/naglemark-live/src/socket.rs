@@ -46,7 +46,6 @@ mod tests {
     use std::fs;
     use std::net::Ipv4Addr;
 
-    use serde::Serialize;
     use socket2::SockRef;
 
     use super::*;

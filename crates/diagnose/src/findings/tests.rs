@@ -13,7 +13,6 @@ use crate::verdict::checked::Checked;
 use crate::verdict::kinds::{classify, slow_start_delayed_ack};
 use tinygram_stalls::Timeout;
 use tinygram_stalls::{Kind, Pieces, Protocol, Side};
-use tinygram_wire::decode::Head;
 
 const MSS: u32 = 1000;
 const MS: i64 = 1_000_000;
