@@ -284,6 +284,7 @@ fn a_window_after_a_timeout_is_no_initial_one() {
         trigger_len: MSS,
         flight: MSS,
         held_len: MSS,
+        fresh: false,
         more_ready: true,
         pushed: false,
         ..hold()
