@@ -109,3 +109,27 @@ fn the_stand_in_for_libgcc_has_what_the_library_takes_from_it() {
         }
     }
 }
+
+/// Cargo packs what a link leads to, but only within a checkout; the licences, which lie beside every crate, are the only
+/// ones.
+#[test]
+fn no_source_of_a_crate_is_a_link() {
+    let mut folders = vec![checkout().join("crates")];
+    let (mut links, mut files) = (Vec::new(), 0);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let entry = entry.unwrap();
+            let (path, kind) = (entry.path(), entry.file_type().unwrap());
+            let is_licence = entry.file_name().to_string_lossy().starts_with("LICENSE-");
+            if kind.is_symlink() && !is_licence {
+                links.push(path);
+            } else if kind.is_dir() && !path.ends_with("target") {
+                folders.push(path);
+            } else {
+                files += 1;
+            }
+        }
+    }
+    assert!(files > 1000, "only {files} files were seen");
+    assert!(links.is_empty(), "{links:?}");
+}
