@@ -47,7 +47,7 @@ pub struct Read {
     pub length: u64,
     /// Where what was read ends.
     pub end: u64,
-    /// When the last bare acknowledgment of this end left, if it had waited after the read before.
+    /// When the first bare acknowledgment of this end left that had waited after the read before, if nothing else left since.
     pub late_ack_ns: Option<u64>,
 }
 

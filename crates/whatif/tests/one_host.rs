@@ -12,7 +12,8 @@ use tinygram_whatif::seen::{End, Read, Sent, Write};
 
 const US: u64 = 1000;
 const MS: u64 = 1_000_000;
-const WAY: u64 = US;
+/// From an acknowledgment's sending to that of the data that it lets go.
+const WAY: u64 = 8 * US;
 const WAKES: u64 = 30 * US;
 const WRITES: u64 = 12;
 

@@ -204,7 +204,8 @@ fn end(steps: &[Step], own: u32, peers: u32) -> End {
             Did::Acknowledged => {
                 let waited =
                     last_read_ns.is_some_and(|read_ns| at_ns.saturating_sub(read_ns) >= LATE_NS);
-                late_ack_ns = waited.then_some(at_ns);
+                // The read itself may send one for what came upon the first.
+                late_ack_ns = late_ack_ns.or(waited.then_some(at_ns));
             }
         }
     }
@@ -219,4 +220,50 @@ const LATE_NS: u64 = 2_000_000;
 
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn step(at_ms: u64, did: Did) -> Step {
+        Step {
+            cookie: 1,
+            at_ns: at_ms * MS,
+            did,
+            length: 100,
+            written: 1,
+            sent: 1,
+            acknowledged: 1,
+            copied: 1,
+            data_segs_out: 0,
+            segs_out: 0,
+            min_rtt_us: 0,
+            mss: 1448,
+            cwnd: 10,
+            nodelay: false,
+            pacing_rate: None,
+        }
+    }
+
+    /// A read acknowledges what it brings before it is reported as ended: the acknowledgment that let this go is the one before.
+    #[test]
+    fn what_let_data_go_is_the_first_late_acknowledgment_before_its_read() {
+        let steps = [
+            step(0, Did::Read),
+            step(40, Did::Acknowledged),
+            step(41, Did::Acknowledged),
+            step(41, Did::Read),
+            step(42, Did::Acknowledged),
+            step(43, Did::Read),
+        ];
+        let late: Vec<_> = end(&steps, 1, 1)
+            .reads
+            .iter()
+            .map(|read| read.late_ack_ns)
+            .collect();
+        assert_eq!(late, [None, Some(40 * MS), None]);
+    }
 }
