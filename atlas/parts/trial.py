@@ -354,10 +354,11 @@ def setting(sides, lines):
     command = [*sides.network.within(sides.where), programs.TINYGRAM, "set", "--follow", "--for", "120s", str(sides.port), "nodelay=on"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        until, stays_open = time.monotonic() + SETTING_PATIENCE_S, False
+        until, seen, stays_open = time.monotonic() + SETTING_PATIENCE_S, set(), False
         # It takes as long as the host's load makes it; a program that sets NODELAY itself has it before `set` has said so.
         while not (select.select([process.stdout], [], [], 0)[0] and has_nodelay(established_sockets(sides))):
-            stays_open |= bool(established_sockets(sides))
+            now = {(one["local"], one["remote"]) for one in established_sockets(sides)}
+            stays_open, seen = stays_open or bool(seen & now), now
             if time.monotonic() > until:
                 why = "the program clears it itself" if stays_open else "no connection stays open"
                 raise Failed(f"NODELAY is not on {SETTING_PATIENCE_S} s after it was set: {why}")
