@@ -176,6 +176,9 @@ impl Connection {
             return;
         }
         let arrived = self.receiver.on_data(segment, now);
+        if self.sender.heeds_receiving() {
+            self.tell_received(now);
+        }
         if arrived.data {
             out.events.add(Events::READABLE);
         }

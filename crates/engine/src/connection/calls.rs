@@ -1,6 +1,7 @@
 //! The calls of the application: it writes, reads, and is about to sleep.
 
 use super::{Connection, State, Wrote};
+use crate::offset::Offset;
 use crate::outbox::Outbox;
 use crate::sender::PieceOfWrite;
 use crate::sender::send_policy::{BlockedOn, Moment};
@@ -169,12 +170,23 @@ impl Connection {
     /// Lets the application take up to `max` octets; returns how many it got.
     pub fn read(&mut self, now: Instant, max: u64, out: &mut Outbox) -> u64 {
         let octets = self.receiver.read(max, now);
+        if self.sender.heeds_receiving() {
+            self.tell_received(now);
+        }
         self.receiver
             .grow_with_reading(now, self.sender.rtt().srtt());
         if self.receiver.wants_ack() {
             self.output(now, out);
         }
         octets
+    }
+
+    /// Tells the send policy what was received and read.
+    #[cold]
+    pub(super) fn tell_received(&mut self, now: Instant) {
+        let read = self.receiver.read_up_to().since(Offset::FIRST);
+        let received = read + self.receiver.readable();
+        self.sender.set_received(received, read, now);
     }
 
     /// Says that a thread is about to sleep; `wrote` says whether it wrote to this socket since it

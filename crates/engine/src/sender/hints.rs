@@ -1,6 +1,6 @@
-//! What the socket layer and the device told.
+//! What the socket layer, the receiver and the device told.
 
-/// What the socket layer and the device told, as policies see it ([`super::Vars`]).
+/// What the socket layer, the receiver and the device told, as policies see it ([`super::Vars`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hints {
     pub(super) more_to_come: bool,
@@ -10,4 +10,6 @@ pub(super) struct Hints {
     pub(super) writer_blocked: bool,
     pub(super) writer_lacks_space: bool,
     pub(super) device_busy: bool,
+    pub(super) received: u64,
+    pub(super) read: u64,
 }

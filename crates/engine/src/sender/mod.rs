@@ -462,6 +462,19 @@ impl Sender {
         self.small.hints.writer_lacks_space = lacks;
     }
 
+    /// Returns whether the policy looks at what is received.
+    #[inline]
+    pub(crate) fn heeds_receiving(&self) -> bool {
+        self.small.heeds_receiving
+    }
+
+    /// Says how many octets of the peer's data arrived, and how many of them were read.
+    pub(crate) fn set_received(&mut self, received: u64, read: u64, now: Instant) {
+        self.small.hints.received = received;
+        self.small.hints.read = read;
+        self.observe(Moment::ReceiveQueueChanged, now);
+    }
+
     pub(crate) fn set_policy(&mut self, policy: SendPolicy) {
         self.small.set_policy(policy);
     }

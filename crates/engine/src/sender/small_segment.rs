@@ -19,6 +19,8 @@ const AGAIN: Duration = Duration::from_micros(10);
 #[derive(Clone, Debug)]
 pub(super) struct SmallSegment {
     policy: Installed,
+    /// Whether it looks at what is received.
+    pub(super) heeds_receiving: bool,
     /// Whether MORE applies whatever the policy.
     more_in_every_variant: bool,
     /// MCLBYTES, which some policies look at.
@@ -52,8 +54,10 @@ pub struct Hold {
 
 impl SmallSegment {
     pub(super) fn new(config: &SenderConfig) -> Self {
+        let policy = config.policy.clone().install();
         Self {
-            policy: config.policy.clone().install(),
+            heeds_receiving: policy.heeds_receiving(),
+            policy,
             more_in_every_variant: config.more_in_every_variant,
             cluster: config.cluster,
             hints: Hints::default(),
@@ -65,6 +69,7 @@ impl SmallSegment {
     /// Changes the policy. The new one is asked anew about what the old one held.
     pub(super) fn set_policy(&mut self, policy: SendPolicy) {
         self.policy = policy.install();
+        self.heeds_receiving = self.policy.heeds_receiving();
         self.release();
     }
 

@@ -53,6 +53,8 @@ impl Told for Whole<'_> {
             writer_blocked: hints.writer_blocked,
             writer_lacks_space: hints.writer_lacks_space,
             device_busy: hints.device_busy,
+            received: hints.received,
+            read: hints.read,
         }
     }
 }

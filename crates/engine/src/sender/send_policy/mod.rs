@@ -29,6 +29,7 @@ mod nagle;
 mod naglim;
 mod off;
 mod strict_nagle;
+mod toggle;
 
 use crate::offset::{Offset, Span};
 use crate::time::{Duration, Instant};
@@ -84,6 +85,11 @@ pub struct Vars {
     pub writer_lacks_space: bool,
     /// Segments of this connection wait in the local device queue.
     pub device_busy: bool,
+    /// Octets of the peer's data that arrived, without gaps; 0 but for a rule that [heeds
+    /// it](Rule::heeds_receiving).
+    pub received: u64,
+    /// How many of these the application has read; 0 likewise.
+    pub read: u64,
 }
 
 /// Who tells the variables, at the time when a rule reads them.
@@ -119,6 +125,8 @@ impl Vars {
             writer_blocked: false,
             writer_lacks_space: false,
             device_busy: false,
+            received: 0,
+            read: 0,
         }
     }
 
@@ -279,6 +287,9 @@ pub enum Moment {
     },
     /// An acknowledgment of new data arrived.
     AckArrived,
+    /// Data of the peer arrived, or the application read some. Only a rule that [heeds
+    /// it](Rule::heeds_receiving) is told.
+    ReceiveQueueChanged,
     /// A segment with data left, and `nxt` has moved. Retransmissions and tail loss probes are
     /// included; `because` distinguishes them.
     Sent {
@@ -331,6 +342,11 @@ pub trait Rule {
     /// a rule run no output pass when a thread sleeps, so what the last pass counted on entry
     /// stays.
     fn heeds_blocking(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the rule looks at what is received: [`Vars::received`] and [`Vars::read`].
+    fn heeds_receiving(&self) -> bool {
         false
     }
 

@@ -21,6 +21,7 @@ use super::{
     naglim::{DEFAULT_LIMIT, Naglim},
     off::Off,
     strict_nagle::StrictNagle,
+    toggle::Toggle,
 };
 use crate::registry::registry;
 use Needs::{Hints, Nothing, State};
@@ -245,6 +246,15 @@ registry! { ($)
         section: "docs of the file",
         needs: Hints("the writing thread blocks on anything, a clock"),
     }
+    Toggle {
+        name: "toggle",
+        summary: "hold as Nagle's or send at once, whichever left less waiting when both were tried",
+        rule: Toggle = Toggle::default(),
+        label: "TOGGLE",
+        origin: Tinygram,
+        section: "the book: load",
+        needs: Hints("octets unread, a clock that all connections share"),
+    }
 }
 
 impl SendPolicy {
@@ -317,6 +327,10 @@ impl Rule for Installed {
 
     fn heeds_blocking(&self) -> bool {
         dispatch!(self, policy => policy.heeds_blocking())
+    }
+
+    fn heeds_receiving(&self) -> bool {
+        dispatch!(self, policy => policy.heeds_receiving())
     }
 
     fn includes_more(&self) -> bool {
