@@ -28,6 +28,49 @@ impl fmt::Display for Arrivals {
     }
 }
 
+/// How the requests a second of an open loop change. Each part lasts as long as [`LoadPlan::window`](super::LoadPlan::window);
+/// before the first one its rate holds already.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Course {
+    /// The requests a second of each part; above 0, and one at least.
+    pub rates: Arc<[f64]>,
+    /// How they change.
+    pub change: Change,
+}
+
+/// How a rate becomes the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// At once, when a part begins.
+    Steps,
+    /// Evenly over the part that begins with the earlier one.
+    Ramps,
+}
+
+impl Course {
+    /// Returns the requests a second at this time since the first part began, if each lasts for `part`.
+    #[must_use]
+    pub fn rate_at(&self, since: Duration, part: Duration) -> f64 {
+        let parts = since.as_nanos() as f64 / part.as_nanos() as f64;
+        let last = self.rates.len() - 1;
+        let begun = (parts as usize).min(last);
+        let rate = self.rates[begun];
+        match self.change {
+            Change::Steps => rate,
+            Change::Ramps => {
+                let next = self.rates[(begun + 1).min(last)];
+                rate + (next - rate) * (parts - begun as f64).clamp(0.0, 1.0)
+            }
+        }
+    }
+
+    /// Returns the largest of its rates.
+    #[must_use]
+    pub fn most(&self) -> f64 {
+        self.rates.iter().copied().fold(0.0, f64::max)
+    }
+}
+
 /// A request of an open loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
@@ -47,6 +90,35 @@ impl Arrivals {
         connections: u32,
         seed: u64,
     ) -> Arc<[Arrival]> {
+        self.drawn(per_second, until, connections, seed, |_, _| true)
+    }
+
+    /// Draws the arrivals of a course, whose parts last for `part` each and begin after `warmup`.
+    #[must_use]
+    pub fn draw_course(
+        self,
+        course: &Course,
+        [warmup, part]: [Duration; 2],
+        connections: u32,
+        seed: u64,
+    ) -> Arc<[Arrival]> {
+        let most = course.most();
+        let until = warmup + part.times(course.rates.len() as u64);
+        // A process with the largest rate, thinned to the rate of each instant.
+        self.drawn(most, until, connections, seed, |at, times| {
+            let since = at - warmup;
+            times.unit() * most < course.rate_at(since, part)
+        })
+    }
+
+    fn drawn(
+        self,
+        per_second: f64,
+        until: Duration,
+        connections: u32,
+        seed: u64,
+        mut comes: impl FnMut(Duration, &mut Dice) -> bool,
+    ) -> Arc<[Arrival]> {
         let mut times = Dice::new(seed, Purpose::Arrivals);
         let mut choices = Dice::new(seed, Purpose::Connections);
         let of = match self {
@@ -60,6 +132,9 @@ impl Arrivals {
             at += seconds(more / per_second);
             if at >= until {
                 return drawn.into();
+            }
+            if !comes(at, &mut times) {
+                continue;
             }
             let connection = choices.below(u64::from(connections.max(1))) as u32;
             drawn.extend((0..of).map(|_| Arrival { at, connection }));
@@ -101,6 +176,32 @@ mod tests {
         assert!((97_000..103_000).contains(&drawn.len()), "{}", drawn.len());
         for burst in drawn.chunks(10) {
             assert!(burst.iter().all(|it| it == &burst[0]));
+        }
+    }
+
+    #[test]
+    fn a_course_has_the_rate_of_each_part() {
+        let course = |change| Course {
+            rates: [1_000.0, 9_000.0, 5_000.0].into(),
+            change,
+        };
+        let counts = |change| {
+            let drawn = Arrivals::Poisson.draw_course(&course(change), [SECOND, SECOND], 4, 7);
+            let mut counts = [0_u32; 4];
+            for arrival in drawn.iter() {
+                counts[(arrival.at.as_nanos() / SECOND.as_nanos()) as usize] += 1;
+            }
+            counts
+        };
+        // Six standard deviations each.
+        let near = |count: u32, mean: f64| (f64::from(count) - mean).abs() < 6.0 * mean.sqrt();
+        let steps = counts(Change::Steps);
+        let ramps = counts(Change::Ramps);
+        for (count, mean) in steps.iter().zip([1e3, 1e3, 9e3, 5e3]) {
+            assert!(near(*count, mean), "{steps:?}");
+        }
+        for (count, mean) in ramps.iter().zip([1e3, 5e3, 7e3, 5e3]) {
+            assert!(near(*count, mean), "{ramps:?}");
         }
     }
 

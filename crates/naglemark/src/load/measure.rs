@@ -22,7 +22,7 @@ impl LoadRow {
     #[must_use]
     pub fn keeps_up(&self) -> Option<bool> {
         match self.cell.demand {
-            Demand::Open(_) => self.score.keeps_up(),
+            Demand::Open(_) | Demand::Course(_) => self.score.keeps_up(),
             Demand::Closed => None,
         }
     }

@@ -20,7 +20,7 @@
 //! | word | what it is |
 //! |---|---|
 //! | [`LoadPlan`] | what to measure: policies, ACK policies, [programs](Programs), [lengths](Sizes), [demands](Demand) |
-//! | [`Demand`] | an open loop with its requests a second, or a closed loop |
+//! | [`Demand`] | an open loop with its requests a second, which a [course](Course) changes, or a closed loop |
 //! | [`LoadTrial`] | the task of a [backend](LoadBackend): the requests, one by one, with the times when they are due |
 //! | [`LoadTaken`] | its result: how long each answer took from the time when its request was due, and both ends' work |
 //! | [`LoadScore`] | a row's numbers, with intervals |
@@ -41,13 +41,13 @@ mod sizes;
 mod trial;
 
 pub use backend::LoadBackend;
-pub use demand::{Arrival, Arrivals};
+pub use demand::{Arrival, Arrivals, Change, Course};
 pub use envelope::{Distance, Least, Metric, distance, envelope, is_simple};
 pub use hosts::LoadedHosts;
 pub use knee::{KneeRule, Knees, capacity, knees};
 pub use measure::{LoadOutcome, LoadRow, measure_load};
 pub use plan::{Demand, LoadCell, LoadPlan};
-pub use score::{Estimate, LoadScore};
+pub use score::{Estimate, LoadPart, LoadScore};
 pub use sizes::Sizes;
 pub use trial::{
     Answer, Asked, EndWork, Ends, LoadTaken, LoadTrial, Message, Programs, Replies, Server,

@@ -6,7 +6,7 @@ use tinygram_engine::Duration;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_sim::dice::{Dice, Purpose};
 
-use super::demand::Arrivals;
+use super::demand::{Arrivals, Course};
 use super::sizes::Sizes;
 use super::trial::{Asked, Ends, LoadTrial, Message, Programs, Replies, Server};
 use crate::plan::seed_of;
@@ -17,8 +17,21 @@ use crate::policy::{Policy, SocketPolicy};
 pub enum Demand {
     /// An open loop with so many requests a second; above 0.
     Open(f64),
+    /// An open loop whose requests a second change, part by part.
+    Course(Course),
     /// A closed loop: every connection has as many requests under way as its depth allows.
     Closed,
+}
+
+impl Demand {
+    /// Returns how many parts it has whose numbers are shown apart: a course its own, and every other one.
+    #[must_use]
+    pub fn parts(&self) -> u32 {
+        match self {
+            Self::Course(course) => course.rates.len() as u32,
+            Self::Open(_) | Self::Closed => 1,
+        }
+    }
 }
 
 /// What to measure. Replace the fields of [`LoadPlan::default`] that you want to change.
@@ -44,7 +57,7 @@ pub struct LoadPlan {
     pub demands: Vec<Demand>,
     /// The time at the beginning of each trial that is not measured.
     pub warmup: Duration,
-    /// The time that is measured.
+    /// The time that is measured; of a course, how long each of its parts lasts.
     pub window: Duration,
     /// How long it is waited for answers after that. A request without an answer counts with the time until then.
     pub patience: Duration,
@@ -129,11 +142,16 @@ impl LoadPlan {
                 Demand::Open(rate) => {
                     Asked::Open(self.arrivals.draw(*rate, until, connections, seed))
                 }
+                Demand::Course(course) => {
+                    let times = [self.warmup, self.window];
+                    Asked::Open(self.arrivals.draw_course(course, times, connections, seed))
+                }
                 Demand::Closed => Asked::Closed,
             },
             messages: self.messages(seed),
             warmup: self.warmup,
-            window: self.window,
+            window: self.window.times(cell.demand.parts().into()),
+            parts: cell.demand.parts(),
             patience: self.patience,
             seed,
         }

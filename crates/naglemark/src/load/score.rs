@@ -47,6 +47,19 @@ pub struct LoadScore {
     pub unanswered: u64,
     /// Requests that came in the measured time.
     pub requests: u64,
+    /// The same of each part of a course; empty for other demands.
+    pub parts: Vec<LoadPart>,
+}
+
+/// The numbers of a part of a course, over all repetitions.
+#[derive(Clone, Debug, Default)]
+pub struct LoadPart {
+    /// Requests that came in it, per second.
+    pub offered_per_second: f64,
+    /// The mean time of these requests, as [`LoadScore::mean_ms`]. The intervals are those over repetitions.
+    pub mean_ms: Option<Estimate>,
+    /// The time that 99 % of them did not exceed, in milliseconds.
+    pub p99_ms: Option<Estimate>,
 }
 
 impl LoadScore {
@@ -67,6 +80,8 @@ pub(super) struct Sums {
     /// The times of all requests, in nanoseconds.
     took: Vec<u64>,
     batches: Vec<Batch>,
+    /// By part of a course.
+    parts: Vec<PartSums>,
     answered: u64,
     unanswered: u64,
     window: f64,
@@ -78,6 +93,13 @@ pub(super) struct Sums {
 struct Batch {
     times: Option<Times>,
     answered_per_second: f64,
+}
+
+/// A part of a course: the times of all its requests, in nanoseconds, and what is said of those of each repetition.
+#[derive(Clone, Debug, Default)]
+struct PartSums {
+    took: Vec<u64>,
+    repetitions: Vec<Times>,
 }
 
 /// What is said of the times of some requests, in milliseconds.
@@ -116,6 +138,9 @@ impl Sums {
                 self.unanswered += 1;
             }
         }
+        if trial.parts > 1 {
+            self.add_parts(trial, taken);
+        }
         let seconds = length as f64 / 1e9;
         for (mut times, answered) in times.into_iter().zip(answered) {
             self.answered += answered;
@@ -131,7 +156,39 @@ impl Sums {
         }
     }
 
+    /// Adds the times of each part of a course. A request belongs to the part in which it came.
+    fn add_parts(&mut self, trial: &LoadTrial, taken: &LoadTaken) {
+        let begin = trial.warmup.as_nanos();
+        let length = (trial.window.as_nanos() / u64::from(trial.parts)).max(1);
+        let mut times: Vec<Vec<u64>> = vec![Vec::new(); trial.parts as usize];
+        let mut add = |at: Duration, took: u64| {
+            let part = at.as_nanos().checked_sub(begin).map(|it| it / length);
+            if let Some(times) = part.and_then(|part| times.get_mut(part as usize)) {
+                times.push(took);
+            }
+        };
+        for answer in &taken.answers {
+            add(answer.asked_at, answer.took.as_nanos());
+        }
+        let end = (trial.warmup + trial.window + trial.patience).as_nanos();
+        for at in &taken.unanswered {
+            add(*at, end.saturating_sub(at.as_nanos()));
+        }
+        self.parts.resize_with(times.len(), PartSums::default);
+        for (part, mut times) in self.parts.iter_mut().zip(times) {
+            part.took.extend_from_slice(&times);
+            part.repetitions.extend(Times::of(&mut times));
+        }
+    }
+
     pub(super) fn score(mut self) -> LoadScore {
+        let share = 1.0 / self.parts.len().max(1) as f64;
+        let window = self.window * share;
+        let parts = self
+            .parts
+            .drain(..)
+            .map(|part| part.score(window))
+            .collect();
         let requests = self.took.len() as u64;
         let all = Times::of(&mut self.took);
         let batches = &self.batches;
@@ -163,6 +220,27 @@ impl Sums {
             server_busy: worked(server) / 1e9 / self.window,
             unanswered: self.unanswered,
             requests,
+            parts,
+        }
+    }
+}
+
+impl PartSums {
+    /// Returns its numbers; `window` is how long it lasted in all repetitions, in seconds.
+    fn score(mut self, window: f64) -> LoadPart {
+        let offered = self.took.len() as f64 / window;
+        let all = Times::of(&mut self.took);
+        let repetitions = &self.repetitions;
+        let estimate = |of: fn(&Times) -> f64| {
+            all.as_ref().map(|all| Estimate {
+                value: of(all),
+                within: half_width(repetitions.iter().map(of)),
+            })
+        };
+        LoadPart {
+            offered_per_second: offered,
+            mean_ms: estimate(|it| it.mean),
+            p99_ms: estimate(|it| it.p99),
         }
     }
 }

@@ -113,6 +113,8 @@ pub struct LoadTrial {
     pub warmup: Duration,
     /// The time that is measured, after that.
     pub window: Duration,
+    /// How many equal parts it has whose numbers are shown apart; at least 1.
+    pub parts: u32,
     /// How long it is waited for answers after that.
     pub patience: Duration,
     /// The seed, for backends that use random numbers.

@@ -12,7 +12,7 @@ use tinygram_naglemark::load::{Arrivals, Server, Sizes};
 mod values;
 
 use super::choices::{Chosen, ack_policy_names, policy_names};
-pub(in super::super) use values::Load;
+pub(in super::super) use values::{Level, Load};
 use values::{arrivals, load, server, sizes};
 
 use crate::echoed::{each_in_words, in_words, microseconds};
@@ -54,7 +54,8 @@ pub(crate) struct Args {
     pub(in super::super) ack_timer: Option<AckTimer>,
 
     /// Requests a second, as a share of the capacity (50%) or as a number. The capacity is measured: the most answers a
-    /// second of any of the policies when every connection is full
+    /// second of any of the policies when every connection is full. steps:10%/80%/20% and ramps:10%/80% are courses: each part
+    /// lasts for a --window, and the JSON document has the numbers of each
     #[arg(
         long, value_name = "LOAD,...", value_delimiter = ',', value_parser = load,
         default_value = "1%,5%,10%,20%,30%,40%,50%,60%,70%,80%,85%,90%,95%,100%", help_heading = LOAD

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rayon::ThreadPool;
 use tinygram_naglemark::load::{
-    Demand, Ends, KneeRule, LoadOutcome, LoadPlan, LoadedHosts, Programs, Replies, Server,
+    Course, Demand, Ends, KneeRule, LoadOutcome, LoadPlan, LoadedHosts, Programs, Replies, Server,
     capacity, knees, measure_load,
 };
 use tinygram_naglemark::{Error, Policy, SocketPolicy};
@@ -14,7 +14,7 @@ use tinygram_report::units::grouped;
 use tinygram_report::{Destination, Folder, Ink};
 
 use super::args::Chosen;
-use super::args::load::{self as args, Args, Load};
+use super::args::load::{self as args, Args, Level, Load};
 use crate::exit::{Done, Failure};
 use crate::files::{failed, opened};
 use crate::values::virtual_time;
@@ -71,12 +71,19 @@ fn measured(
         drop(progress);
         searchable(args, capacity)?;
         let open = |load: &Load| {
-            let rate = match load {
-                Load::Percent(percent) => capacity * (percent / 100.0),
-                Load::PerSecond(rate) => *rate,
+            let rate = |level: &Level| match level {
+                Level::Percent(percent) => capacity * (percent / 100.0),
+                Level::PerSecond(rate) => *rate,
             };
-            bounded(args, load, rate)?;
-            Ok(Demand::Open(rate))
+            let demand = match load {
+                Load::Level(level) => Demand::Open(rate(level)),
+                Load::Course(change, levels) => Demand::Course(Course {
+                    rates: levels.iter().map(rate).collect(),
+                    change: *change,
+                }),
+            };
+            bounded(args, load, &demand)?;
+            Ok(demand)
         };
         plan.demands = args
             .loads
@@ -113,8 +120,8 @@ fn plan(args: &Args) -> Result<LoadPlan, Failure> {
         )),
     };
     for load in &args.loads {
-        if let Load::PerSecond(rate) = load {
-            bounded(args, load, *rate)?;
+        if let Load::Level(Level::PerSecond(rate)) = load {
+            bounded(args, load, &Demand::Open(*rate))?;
         }
     }
     let acks = args.ack_policy.iter().map(|entry| Some((entry.make)()));
@@ -191,8 +198,13 @@ fn server(args: &Args) -> Result<Server, Failure> {
 }
 
 /// Refuses a load of so many requests that they would not fit into memory.
-fn bounded(args: &Args, load: &Load, rate: f64) -> Result<(), Failure> {
-    match too_many(args, rate) {
+fn bounded(args: &Args, load: &Load, demand: &Demand) -> Result<(), Failure> {
+    let most = match demand {
+        Demand::Open(rate) => *rate,
+        Demand::Course(course) => course.most(),
+        Demand::Closed => return Ok(()),
+    };
+    match too_many(args, most, demand.parts()) {
         None => Ok(()),
         Some(requests) => Err(Failure::Input(format!(
             "--loads {load}: {} requests in the --warmup and the --window of a trial (accepted: up to {})",
@@ -205,7 +217,7 @@ fn bounded(args: &Args, load: &Load, rate: f64) -> Result<(), Failure> {
 /// Refuses times in which the search for knees, which begins between the capacity and twice as much, would have too many
 /// requests. A closed loop has about as many as the capacity.
 fn searchable(args: &Args, capacity: f64) -> Result<(), Failure> {
-    match too_many(args, capacity * 2.0) {
+    match too_many(args, capacity * 2.0, 1) {
         None => Ok(()),
         Some(requests) => Err(Failure::Input(format!(
             "--warmup, --window: up to {} requests in a trial, at twice the capacity, where the search for knees begins \
@@ -237,9 +249,10 @@ fn short_enough(args: &Args, plan: &LoadPlan, hosts: &LoadedHosts) -> Result<(),
     }
 }
 
-/// Returns how many requests a trial has at this rate, if they are more than fit.
-fn too_many(args: &Args, rate: f64) -> Option<u64> {
-    let requests = rate * (args.warmup + args.window).as_secs_f64();
+/// Returns how many requests a trial of so many parts has at this rate, if they are more than fit.
+fn too_many(args: &Args, rate: f64, parts: u32) -> Option<u64> {
+    let measured = args.window.as_secs_f64() * f64::from(parts);
+    let requests = rate * (args.warmup.as_secs_f64() + measured);
     (requests > MOST_REQUESTS as f64).then_some(requests as u64)
 }
 

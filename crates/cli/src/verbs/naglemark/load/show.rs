@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use tinygram_naglemark::load::{
-    Demand, Distance, Estimate, KneeRule, Knees, LoadCell, LoadOutcome, LoadPlan, LoadRow, Metric,
-    distance, envelope, is_simple,
+    Demand, Distance, Estimate, KneeRule, Knees, LoadCell, LoadOutcome, LoadPart, LoadPlan,
+    LoadRow, Metric, distance, envelope, is_simple,
 };
 use tinygram_report::units::grouped;
 use tinygram_report::{
@@ -71,7 +71,7 @@ struct Record {
     backend: String,
     policy: String,
     ack_policy: String,
-    /// Requests a second that were planned; absent in a closed loop.
+    /// Requests a second that were planned; absent in a closed loop and in a course.
     load_per_second: Option<f64>,
     offered_per_second: f64,
     answers_per_second: f64,
@@ -91,6 +91,31 @@ struct Record {
     unanswered: u64,
     /// Absent in a closed loop, and if requests were too few to tell.
     keeps_up: Option<bool>,
+    /// The parts of a course, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<PartRecord>,
+}
+
+/// A part of a course, as in the document.
+#[derive(Clone, Debug, Serialize)]
+struct PartRecord {
+    offered_per_second: f64,
+    mean_ms: Option<f64>,
+    mean_ms_within: Option<f64>,
+    p99_ms: Option<f64>,
+    p99_ms_within: Option<f64>,
+}
+
+impl PartRecord {
+    fn of(part: &LoadPart) -> Self {
+        Self {
+            offered_per_second: part.offered_per_second,
+            mean_ms: part.mean_ms.map(|it| it.value),
+            mean_ms_within: half(part.mean_ms),
+            p99_ms: part.p99_ms.map(|it| it.value),
+            p99_ms_within: half(part.p99_ms),
+        }
+    }
 }
 
 /// A policy's knee and its distances, as in the document.
@@ -126,7 +151,7 @@ impl Shown {
         match format {
             Format::Table => tables().map(|table| table.to_text(width, ink)).join("\n"),
             Format::Markdown => tables().map(|table| table.to_markdown()).join("\n"),
-            Format::Csv => csv(&self.records()),
+            Format::Csv => csv(&self.records_without_parts()),
             Format::Json => json(&Document {
                 schema: SCHEMA,
                 parameters: &self.parameters,
@@ -165,9 +190,19 @@ impl Shown {
                 server_busy: score.server_busy,
                 unanswered: score.unanswered,
                 keeps_up: row.keeps_up(),
+                parts: score.parts.iter().map(PartRecord::of).collect(),
             }
         };
         self.outcome.rows.iter().map(record).collect()
+    }
+
+    /// Returns the records as lines, which have no room for parts.
+    fn records_without_parts(&self) -> Vec<Record> {
+        let mut records = self.records();
+        for record in &mut records {
+            record.parts.clear();
+        }
+        records
     }
 
     /// Returns each policy with each ACK policy, with its knee and its distances.
@@ -209,7 +244,10 @@ impl Shown {
         let row = |row: &LoadRow| -> Row {
             let score = &row.score;
             let load = planned(&row.cell.demand);
-            let mut offered = load.map_or_else(|| "closed".into(), |it| grouped(it as u64));
+            let mut offered = match row.cell.demand {
+                Demand::Closed => "closed".into(),
+                _ => grouped(load.unwrap_or(score.offered_per_second) as u64),
+            };
             if row.keeps_up() == Some(false) {
                 offered.push('!');
             }
@@ -385,11 +423,11 @@ fn acks(cell: &LoadCell) -> String {
         .map_or_else(|| "linux".into(), ToString::to_string)
 }
 
-/// Returns the requests a second of an open loop.
+/// Returns the requests a second of an open loop that do not change.
 fn planned(demand: &Demand) -> Option<f64> {
     match demand {
         Demand::Open(rate) => Some(*rate),
-        Demand::Closed => None,
+        Demand::Course(_) | Demand::Closed => None,
     }
 }
 

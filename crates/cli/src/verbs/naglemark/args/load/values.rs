@@ -2,21 +2,42 @@
 
 use std::fmt;
 
-use tinygram_naglemark::load::{Arrivals, Server, Sizes};
+use tinygram_naglemark::load::{Arrivals, Change, Server, Sizes};
 
 use crate::values::size;
 
 /// How much is asked.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in super::super::super) enum Load {
+    /// The same all the time.
+    Level(Level),
+    /// One level after the other.
+    Course(Change, Vec<Level>),
+}
+
+/// Requests a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in super::super::super) enum Level {
     /// A share of the capacity, in percent.
     Percent(f64),
-    /// Requests a second.
+    /// A number.
     PerSecond(f64),
 }
 
 /// Writes it as it is typed.
 impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (change, levels) = match self {
+            Self::Level(level) => return level.fmt(f),
+            Self::Course(Change::Steps, levels) => ("steps", levels),
+            Self::Course(Change::Ramps, levels) => ("ramps", levels),
+        };
+        let levels: Vec<String> = levels.iter().map(ToString::to_string).collect();
+        write!(f, "{change}:{}", levels.join("/"))
+    }
+}
+
+impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Percent(percent) => write!(f, "{percent}%"),
@@ -25,20 +46,38 @@ impl fmt::Display for Load {
     }
 }
 
-/// Parses a load: `50%`, or requests a second such as `20000`.
+/// Parses a load: `50%`, requests a second such as `20000`, or a course such as `steps:10%/80%`.
 pub(super) fn load(typed: &str) -> Result<Load, String> {
-    let refused = || {
-        "accepted: a share of the capacity such as 50%, up to 1000%, or requests a second such as 20000".to_owned()
+    let parsed = match typed.split_once(':') {
+        None => level(typed).map(Load::Level),
+        Some(("steps", levels)) => course(Change::Steps, levels),
+        Some(("ramps", levels)) => course(Change::Ramps, levels),
+        Some(_) => None,
     };
+    parsed.ok_or_else(|| {
+        "accepted: a share of the capacity such as 50%, up to 1000%, requests a second such as 20000, or a course of 2 to 1000 of \
+         these such as steps:10%/80%/20% or ramps:10%/80%"
+            .to_owned()
+    })
+}
+
+fn course(change: Change, levels: &str) -> Option<Load> {
+    let levels: Vec<Level> = levels.split('/').map(level).collect::<Option<_>>()?;
+    (2..=1000)
+        .contains(&levels.len())
+        .then_some(Load::Course(change, levels))
+}
+
+fn level(typed: &str) -> Option<Level> {
     let (digits, is_share) = match typed.strip_suffix('%') {
         Some(digits) => (digits, true),
         None => (typed, false),
     };
-    let number = plain(digits).ok_or_else(refused)?;
+    let number = plain(digits)?;
     match is_share {
-        true if number <= 1000.0 => Ok(Load::Percent(number)),
-        false if number <= 1e8 => Ok(Load::PerSecond(number)),
-        _ => Err(refused()),
+        true if number <= 1000.0 => Some(Level::Percent(number)),
+        false if number <= 1e8 => Some(Level::PerSecond(number)),
+        _ => None,
     }
 }
 
@@ -104,9 +143,22 @@ mod tests {
 
     #[test]
     fn loads_are_shares_or_rates() {
-        assert_eq!(load("50%"), Ok(Load::Percent(50.0)));
-        assert_eq!(load("20000"), Ok(Load::PerSecond(20_000.0)));
-        for typed in ["", "%", "0", "-1%", "1e3", "2000%", "fast", "0%"] {
+        assert_eq!(load("50%"), Ok(Load::Level(Level::Percent(50.0))));
+        assert_eq!(load("20000"), Ok(Load::Level(Level::PerSecond(20_000.0))));
+        for typed in [
+            "",
+            "%",
+            "0",
+            "-1%",
+            "1e3",
+            "2000%",
+            "fast",
+            "0%",
+            "steps:",
+            "steps:5%",
+            "ramps:5%/",
+            "jumps:1/2",
+        ] {
             assert!(load(typed).unwrap_err().contains("such as 50%"), "{typed}");
         }
     }
@@ -140,7 +192,14 @@ mod tests {
 
     #[test]
     fn values_read_back_as_they_are_shown() {
-        for typed in ["7%", "0.1%", "20000", "1.5"] {
+        for typed in [
+            "7%",
+            "0.1%",
+            "20000",
+            "1.5",
+            "steps:10%/20000",
+            "ramps:1%/5%/1%",
+        ] {
             assert_eq!(load(typed).unwrap().to_string(), typed);
         }
         for typed in ["400", "random:100..1000", "exp:1000", "pareto:1..9:1.2"] {
