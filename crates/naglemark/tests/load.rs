@@ -4,8 +4,9 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_naglemark::Duration;
 use tinygram_naglemark::hosts::Over;
 use tinygram_naglemark::load::{
-    Arrivals, Demand, KneeRule, LoadBackend, LoadCell, LoadPlan, LoadRow, LoadedHosts, Metric,
-    Programs, Replies, Server, capacity, distance, envelope, is_simple, knees, measure_load,
+    Arrivals, Change, Course, Demand, KneeRule, LoadBackend, LoadCell, LoadPlan, LoadRow,
+    LoadedHosts, Metric, Programs, Replies, Server, Sizes, capacity, distance, envelope, is_simple,
+    knees, measure_load,
 };
 use tinygram_naglemark::{Policy, SocketPolicy};
 
@@ -102,8 +103,8 @@ fn the_winner_changes_with_the_load() {
         ..plan.programs
     };
     (plan.request, plan.answer) = (
-        tinygram_naglemark::load::Sizes::Fixed(50),
-        tinygram_naglemark::load::Sizes::Fixed(50),
+        Sizes::Fixed(50),
+        Sizes::Fixed(50),
     );
     let mut hosts = hosts();
     hosts.hosts.rtt = Duration::from_micros(200);
@@ -249,6 +250,60 @@ fn bursts_wait_for_each_other() {
         ms(&rows(&plan)[1], Metric::P99)
     };
     assert!(p99(Arrivals::Bursts { of: 20 }) > 2.0 * p99(Arrivals::Poisson));
+}
+
+/// Below the load at which holding becomes faster TOGGLE is near OFF, above it near Nagle's; each of these two is far from
+/// the envelope on the other side.
+#[test]
+fn a_policy_that_switches_is_near_the_better_rule_at_either_load() {
+    let mut plan = plan(&[40_000.0, 175_000.0]);
+    plan.policies
+        .push(Policy::engine("TOGGLE", SendPolicy::Toggle));
+    plan.programs = Programs {
+        connections: 4,
+        depth: 32,
+        service: Duration::from_micros(1),
+        ..plan.programs
+    };
+    plan.request = Sizes::Fixed(50);
+    plan.answer = Sizes::Fixed(50);
+    plan.warmup = Duration::from_secs(2);
+    let mut hosts = hosts();
+    hosts.hosts.rtt = Duration::from_micros(200);
+    let rows = measure_load(&plan, &hosts, &|_| ()).expect("it runs").rows;
+    let [nagle, nagle_full, off, off_full, toggle, toggle_full] = &rows[..] else {
+        panic!("three policies at two loads");
+    };
+    let mean = |row| ms(row, Metric::Mean);
+    assert!(mean(nagle) > 1.5 * mean(off));
+    assert!(mean(toggle) < 1.05 * mean(off), "{}", mean(toggle));
+    assert_eq!(off_full.keeps_up(), Some(false));
+    let times = mean(toggle_full) / mean(nagle_full);
+    assert!(times < 1.1, "{times}");
+}
+
+/// Each request of a course is in one of its parts, and a part has the rate and the waiting of its own load.
+#[test]
+fn a_course_is_the_sum_of_its_parts() {
+    let mut plan = plan(&[]);
+    let rates = [1_000.0, 200_000.0, 1_000.0].into();
+    plan.demands = vec![Demand::Course(Course {
+        rates,
+        change: Change::Steps,
+    })];
+    let row = &rows(&plan)[1];
+    let parts = &row.score.parts;
+    let offered: Vec<f64> = parts.iter().map(|it| it.offered_per_second).collect();
+    let sum: f64 = offered.iter().map(|rate| rate * 0.2).sum();
+    assert_eq!(sum.round() as u64, row.score.requests);
+    assert!(offered[1] > 100.0 * offered[0], "{offered:?}");
+    // Twice what the server can do: what waits at the end of the part waits on in the next one.
+    let means: Vec<f64> = parts
+        .iter()
+        .map(|it| it.mean_ms.expect("there are requests").value)
+        .collect();
+    assert!(means[1] > 100.0 * means[0], "{means:?}");
+    assert!(means[2] > 100.0 * means[0], "{means:?}");
 }
 
 /// The same seed gives the same rows on one thread and on several.
