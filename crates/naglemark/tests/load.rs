@@ -102,10 +102,7 @@ fn the_winner_changes_with_the_load() {
         service: Duration::from_micros(1),
         ..plan.programs
     };
-    (plan.request, plan.answer) = (
-        Sizes::Fixed(50),
-        Sizes::Fixed(50),
-    );
+    (plan.request, plan.answer) = (Sizes::Fixed(50), Sizes::Fixed(50));
     let mut hosts = hosts();
     hosts.hosts.rtt = Duration::from_micros(200);
     let rows = measure_load(&plan, &hosts, &|_| ()).expect("it runs").rows;

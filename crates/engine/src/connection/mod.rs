@@ -226,6 +226,9 @@ impl Connection {
     /// held.
     pub fn set_send_policy(&mut self, now: Instant, policy: SendPolicy, out: &mut Outbox) {
         self.sender.set_policy(policy);
+        if self.sender.heeds_receiving() {
+            self.tell_received(now);
+        }
         self.output(now, out);
     }
 

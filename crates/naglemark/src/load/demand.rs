@@ -32,7 +32,7 @@ impl fmt::Display for Arrivals {
 /// before the first one its rate holds already.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
-    /// The requests a second of each part; above 0, and one at least.
+    /// The requests a second of each part; above 0, and two at least.
     pub rates: Arc<[f64]>,
     /// How they change.
     pub change: Change,

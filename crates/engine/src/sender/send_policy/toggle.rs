@@ -19,7 +19,8 @@
 //! the waiting of the other slots counts, too, if it is longer.
 //!
 //! What is not worth a trial sends at once: less than eight writes a slot. Nothing is held longer
-//! than twice the time after which what is sent at once is acknowledged.
+//! than twice the time after which what is sent at once is acknowledged, nor than a retransmission
+//! timeout, nor into a slot in which all send.
 
 use alloc::boxed::Box;
 
@@ -41,7 +42,8 @@ pub struct Toggle(Box<Memory>);
 /// Both queues, what was found in the slots that were tried, and what follows from it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Memory {
-    looked_at: Instant,
+    /// When the queues were looked at last; `None` if they never were.
+    looked_at: Option<Instant>,
     slot: u64,
     unacknowledged: Queue,
     unread: Queue,
@@ -58,6 +60,8 @@ struct Memory {
     /// What was found of late where this connection sent.
     lasting: Found,
     prefers_holding: bool,
+    /// Whether the application wants nothing held.
+    is_nodelay: bool,
     /// Whether the slot began with the queues that the other rule left.
     is_unsettled: bool,
 }
@@ -103,10 +107,14 @@ impl Keep {
 }
 
 impl Queue {
-    /// Takes note that `octets` are in the queue now, and that `left` have left it in all.
-    fn look(&mut self, after: Duration, octets: u64, left: u64) {
-        let area = self.octets.saturating_mul(after.as_nanos());
+    /// Lets time pass in which it does not change.
+    fn pass(&mut self, time: Duration) {
+        let area = self.octets.saturating_mul(time.as_nanos());
         self.account.area = self.account.area.saturating_add(area);
+    }
+
+    /// Takes note that `octets` are in the queue now, and that `left` have left it in all.
+    fn change(&mut self, octets: u64, left: u64) {
         self.account.left += left.saturating_sub(self.left);
         (self.octets, self.left) = (octets, left);
     }
@@ -133,14 +141,16 @@ impl Found {
 
     /// Returns how long an octet waited in both queues, in nanoseconds.
     fn wait(self) -> Option<u64> {
-        Some(self.unacknowledged.wait()? + self.unread.wait().unwrap_or(0))
+        let unread = self.unread.wait().unwrap_or(0);
+        Some(self.unacknowledged.wait()?.saturating_add(unread))
     }
 }
 
 impl Memory {
     /// Returns whether the connection holds in this slot.
     fn holds_in(&self, slot: u64) -> bool {
-        self.bound().is_some()
+        !self.is_nodelay
+            && self.bound().is_some()
             && self.recent_writes >= 4 * LEAST_WRITES
             && match slot % ROUND {
                 0 => true,
@@ -158,31 +168,47 @@ impl Memory {
             .map(|wait| Duration::from_nanos(wait.saturating_mul(2)))
     }
 
-    /// Takes note of both queues, and ends the slot if its time has come.
+    /// Takes note of both queues, and ends the slots whose time has passed.
     #[inline(never)]
     fn look(&mut self, vars: &Vars) {
-        let after = vars.now.since(self.looked_at);
-        self.looked_at = vars.now;
         let acknowledged = vars.una.since(Offset::FIRST);
-        self.unacknowledged
-            .look(after, vars.buffered(), acknowledged);
-        self.unread
-            .look(after, vars.received.saturating_sub(vars.read), vars.read);
+        let slot = slot_of(vars.now);
+        if self.looked_at.is_none() {
+            // What left the queues of a connection that had another policy before was not seen.
+            (self.unacknowledged.left, self.unread.left) = (acknowledged, vars.read);
+            (self.looked_at, self.slot) = (Some(vars.now), slot);
+        }
+        // What passed before is forgotten.
+        self.slot = self.slot.max(slot.saturating_sub(2 * ROUND));
+        while self.slot < slot {
+            self.pass_until(start_of(self.slot + 1));
+            let held = self.holds_in(self.slot);
+            self.close_slot();
+            self.slot += 1;
+            self.is_unsettled = self.holds_in(self.slot) != held;
+        }
+        self.pass_until(vars.now);
+        self.unacknowledged.change(vars.buffered(), acknowledged);
+        let unread = vars.received.saturating_sub(vars.read);
+        self.unread.change(unread, vars.read);
+        self.is_nodelay = vars.nodelay;
         if vars.written > self.written {
             self.written = vars.written;
             self.writes += 1;
         }
-        let slot = slot_of(vars.now);
-        if slot != self.slot {
-            let held = self.holds_in(self.slot);
-            self.close_slot();
-            self.is_unsettled = self.holds_in(slot) != held;
-            self.slot = slot;
-        } else if self.is_unsettled && vars.now.as_nanos() % SLOT.as_nanos() > SLOT.as_nanos() / 4 {
+        if self.is_unsettled && vars.now.as_nanos() % SLOT.as_nanos() > SLOT.as_nanos() / 4 {
             self.is_unsettled = false;
             self.unacknowledged.account = Account::default();
             self.unread.account = Account::default();
         }
+    }
+
+    /// Lets time pass in which the queues do not change.
+    fn pass_until(&mut self, moment: Instant) {
+        let last = self.looked_at.replace(moment).unwrap_or(moment);
+        let time = moment.since(last);
+        self.unacknowledged.pass(time);
+        self.unread.pass(time);
     }
 
     /// Ends the slot: takes its account, and decides anew.
@@ -218,7 +244,8 @@ impl Memory {
         let sent = self.sending.wait()?.max(self.lasting.wait().unwrap_or(0));
         let number = self.holding.writes.min(self.sending.writes);
         let gained = u128::from(sent.saturating_sub(held));
-        Some(gained * gained * u128::from(number) > u128::from(sent) * u128::from(sent))
+        let [gained, sent] = [gained, u128::from(sent)].map(|it| it.saturating_mul(it));
+        Some(gained.saturating_mul(u128::from(number)) > sent)
     }
 }
 
@@ -227,17 +254,18 @@ impl Rule for Toggle {
         if vars.idle() {
             return Verdict::Send(Because::Idle);
         }
-        let memory = &self.0;
-        match memory.bound() {
-            Some(bound) if memory.holds_in(slot_of(vars.now)) => {
-                let until = offer.held_since.unwrap_or(vars.now) + bound;
-                if vars.now >= until {
-                    Verdict::Send(Because::HeldLongEnough)
-                } else {
-                    Verdict::hold_until(Why::Unacknowledged, until)
-                }
-            }
-            _ => Verdict::Send(Because::NoDelay),
+        let (memory, slot) = (&self.0, slot_of(vars.now));
+        let Some(bound) = memory.bound().filter(|_| memory.holds_in(slot)) else {
+            return Verdict::Send(Because::NoDelay);
+        };
+        let mut until = offer.held_since.unwrap_or(vars.now) + bound.min(vars.rto);
+        if !memory.holds_in(slot + 1) {
+            until = until.min(start_of(slot + 1));
+        }
+        if vars.now >= until {
+            Verdict::Send(Because::HeldLongEnough)
+        } else {
+            Verdict::hold_until(Why::Unacknowledged, until)
         }
     }
 
@@ -257,4 +285,114 @@ impl Rule for Toggle {
 
 fn slot_of(now: Instant) -> u64 {
     now.as_nanos() / SLOT.as_nanos()
+}
+
+fn start_of(slot: u64) -> Instant {
+    Instant::from_nanos(slot.saturating_mul(SLOT.as_nanos()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(micros: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(micros)
+    }
+
+    const WROTE: Moment = Moment::ChunkCopied {
+        more_to_come: false,
+        pieces_before: 0,
+        more_on_entry: false,
+    };
+
+    #[test]
+    fn what_left_under_another_policy_is_not_counted() {
+        let mut rule = Toggle::default();
+        let mut vars = Vars::new(at(100), 1460);
+        (vars.una, vars.written) = (Offset::new(1_000_000), Offset::new(1_000_000));
+        (vars.received, vars.read) = (5_000_000, 5_000_000);
+        rule.observe(Moment::ReceiveQueueChanged, &vars);
+        vars.written += 100;
+        rule.observe(WROTE, &vars);
+        (vars.now, vars.una) = (at(1_100), vars.written);
+        rule.observe(Moment::AckArrived, &vars);
+        vars.now = at(5_000);
+        rule.observe(Moment::AckArrived, &vars);
+        assert_eq!(rule.0.lasting.wait(), Some(1_000_000));
+    }
+
+    #[test]
+    fn a_pause_makes_a_trial_worthless() {
+        let mut rule = Toggle::default();
+        let mut vars = Vars::new(at(245_000), 1460);
+        for _ in 0..100 {
+            vars.written += 10;
+            rule.observe(WROTE, &vars);
+        }
+        (vars.now, vars.una) = (at(246_000), vars.written);
+        rule.observe(Moment::AckArrived, &vars);
+        let holds_after = |micros: u64| {
+            let mut rule = rule.clone();
+            let now = at(246_000 + micros);
+            rule.observe(Moment::AckArrived, &Vars { now, ..vars });
+            rule.0.holds_in(0)
+        };
+        assert!(holds_after(5_000));
+        assert!(!holds_after(505_000));
+    }
+
+    #[test]
+    fn waits_of_any_length_overflow_nothing() {
+        let endless = Found {
+            unacknowledged: Account {
+                area: u64::MAX,
+                left: 1,
+            },
+            writes: u64::MAX,
+            ..Found::default()
+        };
+        let mut rule = Toggle::default();
+        (rule.0.holding, rule.0.sending) = (Found::default(), endless);
+        assert_eq!(rule.0.holding_is_better(), None);
+        rule.0.holding.unacknowledged = Account { area: 1, left: 1 };
+        rule.0.holding.writes = 1;
+        rule.0.recent_writes = 4 * LEAST_WRITES;
+        let mut vars = Vars::new(at(0), 1460);
+        vars.max = Offset::new(10);
+        let offer = Offer::new(crate::offset::Span::default(), &vars);
+        let until = |micros| Verdict::hold_until(Why::Unacknowledged, at(micros));
+        // All send in the next slot; if it is not the next one, the timeout of a second ends the hold.
+        assert_eq!(rule.decide(&offer, &vars), until(5_000));
+        (vars.now, rule.0.prefers_holding) = (at(10_000), true);
+        assert_eq!(rule.decide(&offer, &vars), until(1_010_000));
+    }
+
+    #[test]
+    fn what_waits_through_many_slots_counts_in_each_of_them() {
+        let mut rule = Toggle::default();
+        let mut vars = Vars::new(at(10_000), 1460);
+        vars.written += 100;
+        rule.observe(WROTE, &vars);
+        (vars.now, vars.una) = (at(22_500), vars.written);
+        rule.observe(Moment::AckArrived, &vars);
+        vars.now = at(25_000);
+        rule.observe(Moment::AckArrived, &vars);
+        // The first of three slots keeps nine sixteenths of its 5 ms, the second three quarters.
+        let wait = 5_000_000 * 9 / 16 + 5_000_000 * 3 / 4 + 2_500_000;
+        assert_eq!(rule.0.lasting.wait(), Some(wait));
+    }
+
+    #[test]
+    fn with_nodelay_nothing_is_a_trial_of_holding() {
+        let mut rule = Toggle::default();
+        let mut vars = Vars::new(at(1_000), 1460);
+        vars.nodelay = true;
+        rule.0.lasting.unacknowledged = Account { area: 10, left: 1 };
+        rule.0.recent_writes = 4 * LEAST_WRITES;
+        rule.observe(WROTE, &vars);
+        assert!(!rule.0.holds_in(0));
+        vars.nodelay = false;
+        rule.observe(WROTE, &vars);
+        assert!(rule.0.holds_in(0));
+    }
 }
