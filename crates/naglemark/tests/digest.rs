@@ -100,7 +100,9 @@ fn digest(hosts: &dyn VirtualTime, plans: impl IntoIterator<Item = Plan>, digest
 
 #[test]
 fn a_change_for_speed_changes_no_bit_of_what_the_hosts_give() {
-    let policies: Vec<Policy> = SendPolicy::LIST.iter().map(Policy::from).collect();
+    // TOGGLE came later. Without it the digests of before still hold.
+    let older = SendPolicy::LIST.iter().filter(|it| it.name != "toggle");
+    let policies: Vec<Policy> = older.map(Policy::from).collect();
     let mut found = Vec::new();
     for (which, medium) in (0..).zip(MEDIA) {
         for mclbytes in [1024, 2048, 4096, 8192] {
