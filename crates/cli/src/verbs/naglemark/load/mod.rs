@@ -71,17 +71,7 @@ fn measured(
         drop(progress);
         searchable(args, capacity)?;
         let open = |load: &Load| {
-            let rate = |level: &Level| match level {
-                Level::Percent(percent) => capacity * (percent / 100.0),
-                Level::PerSecond(rate) => *rate,
-            };
-            let demand = match load {
-                Load::Level(level) => Demand::Open(rate(level)),
-                Load::Course(change, levels) => Demand::Course(Course {
-                    rates: levels.iter().map(rate).collect(),
-                    change: *change,
-                }),
-            };
+            let demand = demand(load, Some(capacity)).expect("the capacity is known");
             bounded(args, load, &demand)?;
             Ok(demand)
         };
@@ -120,8 +110,8 @@ fn plan(args: &Args) -> Result<LoadPlan, Failure> {
         )),
     };
     for load in &args.loads {
-        if let Load::Level(Level::PerSecond(rate)) = load {
-            bounded(args, load, &Demand::Open(*rate))?;
+        if let Some(demand) = demand(load, None) {
+            bounded(args, load, &demand)?;
         }
     }
     let acks = args.ack_policy.iter().map(|entry| Some((entry.make)()));
@@ -197,27 +187,45 @@ fn server(args: &Args) -> Result<Server, Failure> {
     }
 }
 
+/// Returns what a load asks for; `None` for a share of a capacity that is not known.
+fn demand(load: &Load, capacity: Option<f64>) -> Option<Demand> {
+    let rate = |level: &Level| match level {
+        Level::Percent(percent) => Some(capacity? * (percent / 100.0)),
+        Level::PerSecond(rate) => Some(*rate),
+    };
+    match load {
+        Load::Level(level) => rate(level).map(Demand::Open),
+        Load::Course(change, levels) => Some(Demand::Course(Course {
+            rates: levels.iter().map(rate).collect::<Option<_>>()?,
+            change: *change,
+        })),
+    }
+}
+
 /// Refuses a load of so many requests that they would not fit into memory.
 fn bounded(args: &Args, load: &Load, demand: &Demand) -> Result<(), Failure> {
-    let most = match demand {
-        Demand::Open(rate) => *rate,
-        Demand::Course(course) => course.most(),
+    let [warmup, window] = [args.warmup, args.window].map(|time| time.as_secs_f64());
+    let requests = match demand {
+        Demand::Open(rate) => rate * (warmup + window),
+        Demand::Course(course) => {
+            course.rates[0] * warmup + course.rates.iter().sum::<f64>() * window
+        }
         Demand::Closed => return Ok(()),
     };
-    match too_many(args, most, demand.parts()) {
-        None => Ok(()),
-        Some(requests) => Err(Failure::Input(format!(
-            "--loads {load}: {} requests in the --warmup and the --window of a trial (accepted: up to {})",
-            grouped(requests),
-            grouped(MOST_REQUESTS)
-        ))),
+    if requests <= MOST_REQUESTS as f64 {
+        return Ok(());
     }
+    Err(Failure::Input(format!(
+        "--loads {load}: {} requests in the --warmup and the --window of a trial (accepted: up to {})",
+        grouped(requests as u64),
+        grouped(MOST_REQUESTS)
+    )))
 }
 
 /// Refuses times in which the search for knees, which begins between the capacity and twice as much, would have too many
 /// requests. A closed loop has about as many as the capacity.
 fn searchable(args: &Args, capacity: f64) -> Result<(), Failure> {
-    match too_many(args, capacity * 2.0, 1) {
+    match too_many(args, capacity * 2.0) {
         None => Ok(()),
         Some(requests) => Err(Failure::Input(format!(
             "--warmup, --window: up to {} requests in a trial, at twice the capacity, where the search for knees begins \
@@ -249,10 +257,9 @@ fn short_enough(args: &Args, plan: &LoadPlan, hosts: &LoadedHosts) -> Result<(),
     }
 }
 
-/// Returns how many requests a trial of so many parts has at this rate, if they are more than fit.
-fn too_many(args: &Args, rate: f64, parts: u32) -> Option<u64> {
-    let measured = args.window.as_secs_f64() * f64::from(parts);
-    let requests = rate * (args.warmup.as_secs_f64() + measured);
+/// Returns how many requests a trial has at this rate, if they are more than fit.
+fn too_many(args: &Args, rate: f64) -> Option<u64> {
+    let requests = rate * (args.warmup + args.window).as_secs_f64();
     (requests > MOST_REQUESTS as f64).then_some(requests as u64)
 }
 
