@@ -19,7 +19,7 @@ pub trait Backend {
     /// next.
     fn conditions(&self) -> Conditions;
 
-    /// Makes all transfers of a trial, one after the other.
+    /// Makes all transfers of a trial, one after the other: a sample for each of its lengths, in their order.
     ///
     /// # Errors
     ///

@@ -6,7 +6,7 @@ use crate::backend::{Backend, Conditions, Error, Share, VirtualTime};
 use crate::outcome::{Keep, Measured, Outcome};
 use crate::plan::{Cell, Plan};
 use crate::score::{Sums, Yardstick};
-use crate::trial::Taken;
+use crate::trial::{Taken, Trial};
 
 /// How far the loop has come.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +75,9 @@ fn on_all_threads(
         for repetition in 0..plan.repetitions {
             let trial = plan.trial(&cells[group.cells[0]], repetition);
             let shares = backends[group.backend].simulate_each(&trial, &plan.policies)?;
+            for share in &shares {
+                whole(&share.taken, &trial, &conditions[group.backend].backend)?;
+            }
             for (gathered, share) in gathered.iter_mut().zip(shares) {
                 progress(Progress::Transfers(share.taken.samples.len() as u64));
                 gathered.add(&yardsticks[group.backend], share, keep);
@@ -153,6 +156,7 @@ fn in_turn(
                     told += 1;
                     progress(Progress::Transfers(1));
                 })?;
+                whole(&taken, &trial, &of.conditions.backend)?;
                 progress(Progress::Transfers(
                     (taken.samples.len() as u64).saturating_sub(told),
                 ));
@@ -171,6 +175,21 @@ fn in_turn(
         }
     }
     Ok(outcomes)
+}
+
+/// Refuses a result that is not of each of the trial's lengths, in their order: what is missing would count as never
+/// delayed.
+fn whole(taken: &Taken, trial: &Trial, backend: &str) -> Result<(), Error> {
+    let made = taken.samples.iter().map(|sample| sample.length);
+    if made.eq(trial.lengths.iter().copied()) {
+        return Ok(());
+    }
+    let why = format!(
+        "its {} transfers are not those of the trial's {} lengths",
+        taken.samples.len(),
+        trial.lengths.len()
+    );
+    Err(Error::failed(format!("measuring {backend}"), why))
 }
 
 /// Makes a few transfers that are not counted.

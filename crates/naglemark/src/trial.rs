@@ -143,7 +143,7 @@ pub struct Sample {
 /// The result of a trial.
 #[derive(Clone, Debug, Default)]
 pub struct Taken {
-    /// The transfers, in order.
+    /// The transfers: one for each of the [trial's lengths](Trial::lengths), in their order; other ones are refused.
     pub samples: Vec<Sample>,
     /// Data segments that the server sent, retransmissions included; `None` if the backend does not see them.
     pub data_segments: Option<u64>,
