@@ -12,7 +12,9 @@
 //!    [`read`](Connection::read), [`close`](Connection::close) and others), a segment arrived
 //!    ([`on_segment`](Connection::on_segment)), or the requested time came
 //!    ([`on_wakeup`](Connection::on_wakeup)). Every call takes the time, which must not go back,
-//!    and an [`Outbox`].
+//!    and an [`Outbox`]. When the application is about to sleep, call
+//!    [`app_blocks`](Connection::app_blocks): `MODERN`, and every policy that asks for hints about
+//!    blocking, holds what was written until then or until a watchdog's time has passed.
 //! 2. **Drain the outbox.** Its segments go to the network, in their order; its [`Events`] say what
 //!    the application may want to know.
 //! 3. **Arm the deadline.** [`next_wakeup`](Connection::next_wakeup) returns when to call

@@ -18,7 +18,7 @@ pub struct Holds {
     now: [Vec<Option<Open>>; 2],
 }
 
-/// A hold. Its line in a trace is `0.002500 Client nagle holds 101, 40 octets: unacknowledged, for 12 ms`.
+/// A hold. It ends when its start or its reason changes; one that the next piece of the same write ends lasts 0 ns. Its line in a trace is `0.002500 Client nagle holds 101, 40 octets: unacknowledged, for 12 ms`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
     /// The side.
