@@ -1,3 +1,5 @@
+//! The entry: takes frames, one by one or a whole capture, on one thread or several, and returns the report.
+
 use tinygram_wire::capture::{CaptureError, Frame, LinkType, Reader};
 use tinygram_wire::decode::{self, Look};
 

@@ -1,4 +1,4 @@
-//! What every frame is asked before it goes to its connection.
+//! Counts and filters every frame, on the caller's thread, before it goes to its share.
 
 use tinygram_stalls::thresholds::COARSE_CLOCK_NS;
 use tinygram_wire::decode::Look;

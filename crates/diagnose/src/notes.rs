@@ -1,4 +1,4 @@
-//! What a share says while another thread gathers: notes that are taken down and read out later.
+//! What a share says while another thread gathers: notes that are taken down and read out later, to `gathered`.
 
 use crate::conversation::Conversation;
 use crate::findings::finding::Finding;

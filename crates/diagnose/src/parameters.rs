@@ -1,3 +1,5 @@
+//! What a user may choose, and which connections that leaves.
+
 use std::net::IpAddr;
 
 use tinygram_wire::decode::Segment;

@@ -1,4 +1,4 @@
-//! A share of a capture's connections: all that is seen and decided within one connection.
+//! A share of a capture's connections: its table, and what goes to it and comes from it. It knows no other share.
 
 use tinygram_wire::decode::{Around, Segment};
 

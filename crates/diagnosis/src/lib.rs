@@ -1,4 +1,4 @@
-//! What was found in captures, and how it is shown: as a page, as JSON, as tables, as comments for Wireshark.
+//! The exporters of what `tinygram-diagnose` finds in captures: as a page, as JSON, as tables, as comments for Wireshark.
 //!
 //! A caller reads each capture into a [`Work`], adds the [`Capture`] that this becomes to a
 //! [`Diagnosis`], and writes the diagnosis with one of the exporters: [`html`], [`json`], [`tables`],

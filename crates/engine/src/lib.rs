@@ -1,4 +1,4 @@
-//! A sans-IO TCP on ranges of octets, whose small-segment and ACK policies are chosen per socket.
+//! One TCP connection, sans-IO, on ranges of octets, whose small-segment and ACK policies are chosen per socket.
 //!
 //! The engine has no clock, does no IO and carries no octets: time is an argument, segments are
 //! values, and data is ranges of offsets. A simulator or a real stack brings the rest. It needs an

@@ -1,4 +1,5 @@
-//! The TCP sockets of a host: who has them, and a hand that sets their options. Nothing here prints.
+//! The TCP sockets of a host: who has them, and a hand that sets their options; and what every crate with BPF programs
+//! shares, to load them, to read what they tell and to name what a host lacks for them. Nothing here prints.
 
 #![cfg(target_os = "linux")]
 

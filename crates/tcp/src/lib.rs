@@ -1,5 +1,5 @@
-//! A TCP stack without a device, a clock or a thread: packets, calls and times come in, packets and
-//! wake-ups go out.
+//! Many of the engine's connections, with octets and ports, and without a device, a clock or a thread: packets, calls and times
+//! come in, packets and wake-ups go out.
 //!
 //! As with the engine there are three families of calls: a packet arrives ([`Core::on_packet`], and
 //! [`Core::on_batch_end`] once no more are at hand), time passes ([`Core::on_time`]), or the
