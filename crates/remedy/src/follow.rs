@@ -255,10 +255,11 @@ impl Follower {
             .find(|setting| setting.option == option);
         let to = setting.expect("one of those that are set").value;
         let id = journal.begin(option, to, netns, &self.command, true)?;
+        // First: the journal has the change, whatever fails next, and the caller undoes what `ids` names.
+        self.ids.insert((netns, option), id);
         if let Some(lasting) = self.lasting {
             journal.ends_after(id, lasting.saturating_sub(self.begun.elapsed()))?;
         }
-        self.ids.insert((netns, option), id);
         Ok(id)
     }
 
