@@ -121,4 +121,20 @@ mod tests {
             r#"{"seed":"none","share":1.0}"#
         );
     }
+
+    #[test]
+    fn a_number_keeps_its_last_digit() {
+        #[derive(Serialize)]
+        struct One {
+            share: f64,
+        }
+        // Without the feature `float_roundtrip`, serde_json reads 51.24817837550541.
+        let one = One {
+            share: 51.248_178_375_505_404,
+        };
+        assert_eq!(
+            serde_json::to_string(&Fields::of(&one)).unwrap(),
+            r#"{"share":51.248178375505404}"#
+        );
+    }
 }
