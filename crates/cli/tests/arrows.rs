@@ -140,6 +140,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// What the program depends on for its tests and the examples in the READMEs alone.
+const IN_EXAMPLES: [&str; 2] = ["tinygram-stack", "tinygram-tcp"];
+
 #[test]
 fn crates_name_only_what_they_may() {
     let workspace = MetadataCommand::new()
@@ -160,6 +163,10 @@ fn crates_name_only_what_they_may() {
             // The program's tests name itself, with all features.
             let ours = dependency.path.is_some() && other != name;
             if ours && !may.contains(&other) {
+                wrong.push(format!("{name} -> {other} ({})", dependency.kind));
+            }
+            let of_the_program = name == "tinygram" && IN_EXAMPLES.contains(&other);
+            if of_the_program && dependency.kind != DependencyKind::Development {
                 wrong.push(format!("{name} -> {other} ({})", dependency.kind));
             }
             // The engine is pure: of our crates it uses the predictor, and of others only those
