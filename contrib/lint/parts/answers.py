@@ -1,6 +1,6 @@
 """Whether a module of Python waits for an answer to whatever it sends, before it sends again.
 
-A function is followed in the order of its text. It counts how many sends are not answered yet: one or none. A call of a function of
+A function, and what the module itself does, is followed in the order of its text. It counts how many sends are not answered yet: one or none. A call of a function of
 the same module counts as what that function does. Of two branches the one that leaves more unanswered counts; a loop is
 gone through twice, so that what it sends at its end meets what it sends at its beginning.
 """
@@ -16,17 +16,17 @@ BEYOND = {"makefile", "StreamWriter", "create_server", "start_server", "Thread"}
 
 
 def are_awaited(text):
-    """Whether each function that others may call has an answer to all that it sends, and none sends twice without one. False where
-    something is used that is not followed, or nothing is sent."""
+    """Whether the module itself and each function that others may call has an answer to all that it sends, and none sends twice without
+    one. False where something is used that is not followed, or nothing that is followed sends."""
     try:
-        tree = ast.parse(text)
+        module = Module(ast.parse(text))
+        if module.called & BEYOND:
+            return False
+        public = [name for name in module.functions if not name.startswith("_") or name not in module.called]
+        ends = [module.of_block(module.body, 0), *(module.after(name, 0) for name in public)]
     except (SyntaxError, ValueError):
         return False
-    module = Module(tree)
-    if module.called & BEYOND or not module.called & SENDS:
-        return False
-    ends = [module.after(name, 0) for name in module.functions if not name.startswith("_") or name not in module.called]
-    return not module.sends_twice and not any(ends)
+    return module.sends and not module.sends_twice and not any(ends)
 
 
 class Module:
@@ -36,7 +36,8 @@ class Module:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self.functions.setdefault(node.name, []).append(node)
         self.called = {name_of(node) for node in ast.walk(tree) if isinstance(node, ast.Call)} - {None}
-        self.sends_twice, self.known, self.left = False, {}, []
+        self.body = tree.body
+        self.sends, self.sends_twice, self.known, self.left = False, False, {}, []
 
     def after(self, name, unanswered):
         """How many sends are unanswered after a call of the function, of those that bear the name the worst."""
@@ -63,8 +64,10 @@ class Module:
         return unanswered
 
     def of_statement(self, node, state):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return state
+        if isinstance(node, ast.ClassDef):
+            return self.of_block(node.body, state)
         if isinstance(node, ast.If):
             state = self.of_calls(node.test, state)
             return worse(self.of_block(node.body, state), self.of_block(node.orelse, state))
@@ -96,6 +99,7 @@ class Module:
             if name in self.functions and (is_own(call) or name not in SENDS | READS | ENDS):
                 state = self.after(name, state)
             elif name in SENDS:
+                self.sends = True
                 self.sends_twice |= state > 0
                 state = 1
             elif name in READS | ENDS:
