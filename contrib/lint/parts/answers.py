@@ -17,14 +17,15 @@ BEYOND = {"makefile", "StreamWriter", "create_server", "start_server", "Thread"}
 
 def are_awaited(text):
     """Whether the module itself and each function that others may call has an answer to all that it sends, and none sends twice without
-    one. False where something is used that is not followed, or nothing that is followed sends."""
+    one. False where something is used that is not followed, or nothing that is followed sends, or where it is
+    too deep to be followed."""
     try:
         module = Module(ast.parse(text))
         if module.called & BEYOND:
             return False
         public = [name for name in module.functions if not name.startswith("_") or name not in module.called]
         ends = [module.of_block(module.body, 0), *(module.after(name, 0) for name in public)]
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return module.sends and not module.sends_twice and not any(ends)
 
