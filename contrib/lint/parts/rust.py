@@ -3,9 +3,13 @@
 import re
 
 DECLARED = re.compile(r"(?m)^\s*#\[cfg\((?:all\()?test\b[^\n]*\n(?:\s*#\[[^\n]*\n)*\s*(?:pub(?:\([^)]*\))? )?mod (\w+);")
-# Only whether it connects is looked at: its error, or a stream that nobody names.
+# Only whether it connects is looked at: its error, or a stream that nobody names. A method or a closure in between may use it.
 BEFORE = re.compile(r"\b(?:while|if) let Err\([^)]*\) = $")
-AFTER = re.compile(r"[^;{}]*?(?:\.is_(?:ok|err)\(\)|\{\s*(?:Ok\()+_\w*\))")
+BETWEEN = r"(?:\s|\?|\.\s*await\b|\))*"
+BLOCK = re.compile(BETWEEN + r"\{")
+AFTER = re.compile(rf"({BETWEEN})(?:\.is_(?:ok|err)\(\)|\{{\s*(?:Ok\()+_\w*\))")
+# What it may be handed to and is still only tried.
+WAITS = {"", "timeout", "timeout_at", "block_on"}
 FURTHER = 400
 
 
@@ -35,4 +39,19 @@ def is_only_tried(finding):
     if at < 0:
         return False
     after = text[at + len(finding.text) : at + len(finding.text) + FURTHER]
-    return bool(BEFORE.search(text[:at]) or AFTER.match(after))
+    if BEFORE.search(text[:at]):
+        return bool(BLOCK.match(after))
+    found = AFTER.match(after)
+    return bool(found) and set(handed_to(text[:at], found[1].count(")"))) <= WAITS
+
+
+def handed_to(before, closed):
+    """Yields the names before the innermost brackets that are open at the end of a text, as many as are closed after it."""
+    depth = 0
+    for at in range(len(before) - 1, -1, -1):
+        if not closed:
+            return
+        if before[at] == "(" and not depth:
+            closed -= 1
+            yield re.search(r"\w*$", before[max(0, at - 40) : at])[0]
+        depth = max(0, depth + {")": 1, "(": -1}.get(before[at], 0))
