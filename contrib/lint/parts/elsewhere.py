@@ -10,6 +10,8 @@ import re
 from typing import NamedTuple
 
 MANIFESTS = ("package.json", "pyproject.toml", "setup.py", "setup.cfg", "Cargo.toml", "go.mod")
+# What says where a project begins: a manifest, or else where its checkout does.
+MARKERS = (*MANIFESTS, ".git")
 PASSED_OVER = {".git", "node_modules", "target", "__pycache__", ".venv", "test", "tests", "__tests__", "testing", "examples", "example", "benches", "docs"}
 TEST = re.compile(r"(^test_|_test\.|\.test\.|\.spec\.|^tests?\.|\.d\.ts$|\.min\.js$)")
 LARGEST = 2_000_000
@@ -65,10 +67,11 @@ class Setting(NamedTuple):
 
 
 class Projects:
-    """The files of a checkout, by the project that they belong to; each project is read once."""
+    """The files of projects, each of which is read once. Places are shown from the root; no project reaches beyond the outermost
+    folder, if one is given."""
 
-    def __init__(self, root):
-        self.root, self.read = root, {}
+    def __init__(self, root, outermost=None):
+        self.root, self.outermost, self.read = root, outermost, {}
 
     def speaks_for(self, finding):
         """Returns where another file sets the option on a socket that may be the one of the finding, or None."""
@@ -82,9 +85,11 @@ class Projects:
         return None
 
     def project_of(self, path):
-        """The nearest folder above with a manifest, or the root."""
-        folders = [folder for folder in path.parents if folder == self.root or self.root in folder.parents]
-        return next((folder for folder in folders if any((folder / name).exists() for name in MANIFESTS)), self.root)
+        """The nearest folder above that is marked as a project; else the outermost, or the root if it is above, or the file's own."""
+        above = [folder for folder in path.parents if self.outermost in (None, folder, *folder.parents)]
+        if marked := next((folder for folder in above if any((folder / name).exists() for name in MARKERS)), None):
+            return marked
+        return self.outermost or (self.root if self.root in path.parents else path.parent)
 
     def settings(self, project, language):
         key = project, language

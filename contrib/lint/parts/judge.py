@@ -16,9 +16,9 @@ class Judged(NamedTuple):
     why_not: str | None
 
 
-def all_of(findings, root):
+def all_of(findings, root, outermost=None):
     """Returns each finding with what the project says of it; the accusations come first."""
-    projects = elsewhere.Projects(pathlib.Path(root))
+    projects = elsewhere.Projects(pathlib.Path(root), outermost)
     judged = [Judged(finding, why_not(finding, projects)) for finding in findings]
     return sorted(judged, key=lambda one: (one.why_not is not None, one.finding.path, one.finding.line))
 
