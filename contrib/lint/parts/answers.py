@@ -1,8 +1,8 @@
 """Whether a module of Python waits for an answer to whatever it sends, before it sends again.
 
-A function, and what the module itself does, is followed in the order of its text. It counts how many sends are not answered yet: one or none. A call of a function of
-the same module counts as what that function does. Of two branches the one that leaves more unanswered counts; a loop is
-gone through twice, so that what it sends at its end meets what it sends at its beginning.
+A function, and what the module itself does, is followed in the order of its text. It counts how many sends are not answered yet:
+one or none. A call of a function of the same module counts as what that function does. Of two branches the one that leaves more
+unanswered counts; a loop is gone through twice, so that what it sends at its end meets what it sends at its beginning.
 """
 
 import ast
