@@ -11,9 +11,10 @@
 //! Time is cut into slots of five milliseconds, and fifty of them are a round. In the first slot of a
 //! round every connection holds, in the second every one sends, and in the others each does what
 //! left less waiting in these two. That all try at once is the point: the segments that one
-//! connection saves help all the others, so one that tried alone would always find that sending is
-//! better for itself. No connection needs to know of another. The clock keeps them in step, and so
-//! it must be the same on both hosts, within a millisecond or two.
+//! connection saves help all the others, so one that tries alone may find that sending is better
+//! for itself where all would be better off holding. No connection needs to know of another. The
+//! clock keeps them in step, and so it must be the same on both hosts; by how much less than a slot
+//! it may differ was not tried.
 //!
 //! A trial of five milliseconds does not show how a queue grows that has no end. So where it sends,
 //! the waiting of the other slots counts, too, if it is longer.
@@ -44,7 +45,6 @@ pub struct Toggle(Box<Memory>);
 struct Memory {
     /// When the queues were looked at last; `None` if they never were.
     looked_at: Option<Instant>,
-    slot: u64,
     unacknowledged: Queue,
     unread: Queue,
     /// Where the last write ended.
@@ -173,19 +173,19 @@ impl Memory {
     fn look(&mut self, vars: &Vars) {
         let acknowledged = vars.una.since(Offset::FIRST);
         let slot = slot_of(vars.now);
-        if self.looked_at.is_none() {
+        let last = self.looked_at.unwrap_or_else(|| {
             // What left the queues of a connection that had another policy before was not seen.
             (self.unacknowledged.left, self.unread.left) = (acknowledged, vars.read);
-            (self.looked_at, self.slot) = (Some(vars.now), slot);
-        }
+            vars.now
+        });
         // What passed before is forgotten.
-        self.slot = self.slot.max(slot.saturating_sub(2 * ROUND));
-        while self.slot < slot {
-            self.pass_until(start_of(self.slot + 1));
-            let held = self.holds_in(self.slot);
-            self.close_slot();
-            self.slot += 1;
-            self.is_unsettled = self.holds_in(self.slot) != held;
+        let last = last.max(start_of(slot.saturating_sub(2 * ROUND)));
+        self.looked_at = Some(last);
+        for passed in slot_of(last)..slot {
+            self.pass_until(start_of(passed + 1));
+            let held = self.holds_in(passed);
+            self.close(passed);
+            self.is_unsettled = self.holds_in(passed + 1) != held;
         }
         self.pass_until(vars.now);
         self.unacknowledged.change(vars.buffered(), acknowledged);
@@ -211,9 +211,9 @@ impl Memory {
         self.unread.pass(time);
     }
 
-    /// Ends the slot: takes its account, and decides anew.
-    fn close_slot(&mut self) {
-        let held = self.holds_in(self.slot);
+    /// Ends a slot: takes its account, and decides anew.
+    fn close(&mut self, slot: u64) {
+        let held = self.holds_in(slot);
         let found = Found {
             unacknowledged: core::mem::take(&mut self.unacknowledged.account),
             unread: core::mem::take(&mut self.unread.account),
@@ -221,7 +221,7 @@ impl Memory {
         };
         self.recent_writes = Keep::ThreeQuarters.of(self.recent_writes) + self.writes;
         self.writes = 0;
-        match (self.slot % ROUND, held) {
+        match (slot % ROUND, held) {
             (0, true) => self.holding.add(found, Keep::Half),
             (1, _) => {
                 self.sending.add(found, Keep::Half);
@@ -380,6 +380,20 @@ mod tests {
         // The first of three slots keeps nine sixteenths of its 5 ms, the second three quarters.
         let wait = 5_000_000 * 9 / 16 + 5_000_000 * 3 / 4 + 2_500_000;
         assert_eq!(rule.0.lasting.wait(), Some(wait));
+    }
+
+    #[test]
+    fn of_a_long_pause_only_the_last_two_rounds_count() {
+        let mut rule = Toggle::default();
+        let mut vars = Vars::new(at(10_000), 1460);
+        vars.written += 100;
+        rule.observe(WROTE, &vars);
+        (vars.now, vars.una) = (at(3_600_000_000), vars.written);
+        rule.observe(Moment::AckArrived, &vars);
+        vars.now = at(3_600_005_000);
+        rule.observe(Moment::AckArrived, &vars);
+        let most = Duration::from_millis(500).as_nanos();
+        assert!(rule.0.lasting.wait().is_some_and(|wait| wait <= most));
     }
 
     #[test]
