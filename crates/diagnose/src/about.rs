@@ -13,12 +13,12 @@ pub(crate) struct About {
     pub(crate) ledger: RefCell<Ledger>,
     /// The number of its connection.
     pub(crate) connection: Cell<Option<u32>>,
-    pub(crate) sight: RefCell<Sight>,
+    pub(crate) observed: RefCell<Observed>,
 }
 
 /// What was seen of the segment.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Sight {
+pub(crate) enum Observed {
     /// Nothing: the frame was not reached, holds no TCP segment, or opens or resets a connection.
     #[default]
     Nothing,
@@ -40,7 +40,7 @@ impl About {
             frame,
             ledger: RefCell::new(Ledger::of(frame)),
             connection: Cell::new(None),
-            sight: RefCell::default(),
+            observed: RefCell::default(),
         }
     }
 
@@ -48,18 +48,18 @@ impl About {
     pub(crate) fn plain(&self, connection: u32, mark: Mark, plain: Plain) {
         if mark.frame == self.frame {
             self.connection.set(Some(connection));
-            *self.sight.borrow_mut() = Sight::Plain(plain);
+            *self.observed.borrow_mut() = Observed::Plain(plain);
         }
     }
 
     /// Takes down what was seen, if it is about the frame.
     pub(crate) fn saw(&self, connection: u32, seen: &Seen) {
-        let (frame, sight) = match seen {
-            Seen::Held(hold) => (hold.held.frame, Sight::Held(Box::new(hold.clone()))),
-            Seen::Restarted(hold) => (hold.held.frame, Sight::Restarted(Box::new(hold.clone()))),
-            Seen::Thought(mark, ns) => (mark.frame, Sight::Thought(*ns)),
-            Seen::Defied(mark, ns) => (mark.frame, Sight::Defied(*ns)),
-            Seen::Lost(mark, ns) => (mark.frame, Sight::Lost(*ns)),
+        let (frame, observed) = match seen {
+            Seen::Held(hold) => (hold.held.frame, Observed::Held(Box::new(hold.clone()))),
+            Seen::Restarted(hold) => (hold.held.frame, Observed::Restarted(Box::new(hold.clone()))),
+            Seen::Thought(mark, ns) => (mark.frame, Observed::Thought(*ns)),
+            Seen::Defied(mark, ns) => (mark.frame, Observed::Defied(*ns)),
+            Seen::Lost(mark, ns) => (mark.frame, Observed::Lost(*ns)),
             Seen::Plain(..)
             | Seen::Window(..)
             | Seen::WentOn
@@ -68,7 +68,7 @@ impl About {
         };
         if frame == self.frame {
             self.connection.set(Some(connection));
-            *self.sight.borrow_mut() = sight;
+            *self.observed.borrow_mut() = observed;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use tinygram_stalls::{Tier, ms};
 
-use crate::about::{About, Sight};
+use crate::about::{About, Observed};
 use crate::findings::finding::Finding;
 use crate::flow::hold::Hold;
 use crate::flow::seen::Plain;
@@ -28,14 +28,14 @@ pub(crate) fn lines(about: &About, report: &Report) -> Vec<String> {
     }
     let ended = |it: &&Finding| it.frames.last().is_some_and(|mark| mark.frame == frame);
     let finding = report.findings.iter().find(ended);
-    let (sight, ledger) = (about.sight.borrow(), about.ledger.borrow());
+    let (observed, ledger) = (about.observed.borrow(), about.ledger.borrow());
     let yes = match (finding.map(Finding::tier), ledger.ended_by) {
         (Some(Tier::Certain | Tier::Likely), _) => "Yes",
         (Some(Tier::Possible), _) | (None, None) => "Perhaps",
         (None, Some(_)) => "It looks so",
     };
-    told.push(format!("Held? {}", held(&sight, yes)));
-    if let Sight::Held(hold) | Sight::Restarted(hold) = &*sight {
+    told.push(format!("Held? {}", held(&observed, yes)));
+    if let Observed::Held(hold) | Observed::Restarted(hold) = &*observed {
         told.extend(when(hold));
     }
     let asked = finding.map_or(ledger.asked.as_slice(), |it| &it.checks);
@@ -45,12 +45,12 @@ pub(crate) fn lines(about: &About, report: &Report) -> Vec<String> {
         (None, Some(check)) => told.push(match check.effect {
             Effect::Unsaid => format!("So nothing is said of it: {}.", check.failed),
             _ => {
-                let (kind, measured) = (check.lookalike(), is_path_measured(&sight));
+                let (kind, measured) = (check.lookalike(), is_path_measured(&observed));
                 let reason = kind.reason_if(measured);
                 format!("So it is no stall but {}: {reason}.", kind.name())
             }
         }),
-        (None, None) if matches!(&*sight, Sight::Held(_)) => told.push(
+        (None, None) if matches!(&*observed, Observed::Held(_)) => told.push(
             "So nothing is said of it: its kind was not asked for, or more was found than is kept."
                 .into(),
         ),
@@ -61,32 +61,32 @@ pub(crate) fn lines(about: &About, report: &Report) -> Vec<String> {
 }
 
 /// Returns whether it was held, as an answer.
-fn held(sight: &Sight, yes: &str) -> String {
-    match sight {
-        Sight::Nothing => "No: it is no segment of a connection that was followed (no TCP, a SYN, a reset, or left out).".into(),
-        Sight::Plain(Plain::NoData) => "No: it has no data.".into(),
-        Sight::Plain(Plain::Copy) => "No: the same frame was recorded before.".into(),
-        Sight::Plain(Plain::KeepAlive) => "No: it keeps the connection alive.".into(),
-        Sight::Plain(Plain::First) => {
+fn held(observed: &Observed, yes: &str) -> String {
+    match observed {
+        Observed::Nothing => "No: it is no segment of a connection that was followed (no TCP, a SYN, a reset, or left out).".into(),
+        Observed::Plain(Plain::NoData) => "No: it has no data.".into(),
+        Observed::Plain(Plain::Copy) => "No: the same frame was recorded before.".into(),
+        Observed::Plain(Plain::KeepAlive) => "No: it keeps the connection alive.".into(),
+        Observed::Plain(Plain::First) => {
             "No: it is the first data of its sender, or what came before was not recorded.".into()
         }
-        Sight::Plain(Plain::Answer) => "No: it answers what the peer sent.".into(),
-        Sight::Plain(Plain::InFlight) => {
+        Observed::Plain(Plain::Answer) => "No: it answers what the peer sent.".into(),
+        Observed::Plain(Plain::InFlight) => {
             "No: data was in flight, and its sender sent on without waiting.".into()
         }
-        Sight::Plain(Plain::Unprompted) => {
+        Observed::Plain(Plain::Unprompted) => {
             "No: neither a late ACK nor a timer came right before it.".into()
         }
-        Sight::Thought(ns) => format!(
+        Observed::Thought(ns) => format!(
             "No: its program produced it later. A late ACK had come, and it left {} after that.",
             ms(*ns)
         ),
-        Sight::Defied(ns) => format!(
+        Observed::Defied(ns) => format!(
             "No: it left upon an ACK after {}, but its sender had just sent small data while small data was unacknowledged.",
             ms(*ns)
         ),
-        Sight::Lost(ns) => format!("No: it was sent again, {} after the first time.", ms(*ns)),
-        Sight::Held(hold) | Sight::Restarted(hold) => {
+        Observed::Lost(ns) => format!("No: it was sent again, {} after the first time.", ms(*ns)),
+        Observed::Held(hold) | Observed::Restarted(hold) => {
             let waited = ms(hold.held.time_ns - hold.trigger.time_ns);
             let by = match hold.release {
                 Some(release) => format!("until the ACK in frame {} came", release.frame),
@@ -101,9 +101,9 @@ fn held(sight: &Sight, yes: &str) -> String {
 }
 
 /// Returns whether a handshake has measured the path on which a segment was held.
-fn is_path_measured(sight: &Sight) -> bool {
-    match sight {
-        Sight::Held(hold) | Sight::Restarted(hold) => hold.path_measured,
+fn is_path_measured(observed: &Observed) -> bool {
+    match observed {
+        Observed::Held(hold) | Observed::Restarted(hold) => hold.path_measured,
         _ => false,
     }
 }
