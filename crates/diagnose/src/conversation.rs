@@ -1,4 +1,8 @@
-//! A connection, and what has been concluded from it.
+//! Joins `flow`, `verdict` and `findings` for one connection: what is seen of it, and what is concluded from that.
+//!
+//! `about`, below it, is what is taken down of one frame that somebody asks about.
+
+pub(crate) mod about;
 
 use std::cell::RefCell;
 
@@ -6,7 +10,7 @@ use tinygram_stalls::thresholds::doubt;
 use tinygram_stalls::{Kind, Side};
 use tinygram_wire::decode::{Around, Segment};
 
-use crate::about::About;
+use crate::conversation::about::About;
 use crate::findings;
 use crate::findings::finding::Finding;
 use crate::flow::connection::{Connection, Witness};

@@ -1,49 +1,40 @@
 //! Finds stalls of small segments in captured TCP traffic and names them.
 //!
-//! A frame becomes a segment (`tinygram-wire`), and the segment finds its connection in a bounded
-//! table: that of its share of the connections, so that several threads can work ([`Analyzer`]). Then it goes
-//! through three rooms:
+//! The rooms, in the order in which a captured segment passes through them:
 //!
-//! 1. `flow` observes. The half of the connection that sent the segment asks why it left now and
-//!    not earlier, and says what it saw: held, lost, answered, closed. It names no finding. A
-//!    segment that left right after a late ACK is a [`Hold`].
-//! 2. `verdict` decides. A hold stays pending until the turn passes, which shows whether anybody
-//!    waited for it; then it is a stall of one kind or a [`Lookalike`].
-//! 3. `findings` speak: what the sender does, why that is known, and what helps.
+//! | room | what is done there | names |
+//! |---|---|---|
+//! | `run` | the entry ([`Analyzer`]) counts and filters each frame and finds its connection, in a bounded table; the table is in shares, so that several threads can work | all the others |
+//! | `conversation` | joins the next three for one connection: what is seen of it, and what is concluded from that | `flow`, `verdict`, `findings` |
+//! | `flow` | observes. The half of the connection that sent the segment asks why it left now and not earlier, and says what it saw: held, lost, answered, closed. It names no finding. A segment that left right after a late ACK is a [`Hold`] | no other |
+//! | `verdict` | decides. A hold stays pending until the turn passes, which shows whether anybody waited for it; then it is a stall of one kind or a [`Lookalike`] | `flow` |
+//! | `findings` | speak: what the sender does, why that is known, and what helps | `flow`, `verdict` |
+//! | `across` | gathers what all connections say, and judges what they show only together | `conversation` and its three, `report`, `parameters` |
+//! | `report` | the result as data: each connection, the totals, and the story of a frame that somebody asks about | `conversation` and its three |
 //!
-//! A `conversation` joins the three for one connection. The law that they all ask (kinds, tiers,
-//! advice, thresholds) is the crate `tinygram-stalls`.
+//! `parameters` is what a user may choose, and names no room. Frames become segments in the crate `tinygram-wire`; the law
+//! that all ask (kinds, tiers, advice, thresholds) is the crate `tinygram-stalls`.
 //!
 //! A false accusation costs more than a miss: what cannot be told apart from a lookalike is
 //! counted, not accused.
 
-mod about;
-mod analyzer;
-mod batch;
+mod across;
 mod conversation;
-mod cores;
-mod elsewhere;
-mod explain;
 mod findings;
 mod flow;
-mod front;
-mod gathered;
-mod notes;
 mod parameters;
-mod pool;
 mod report;
-mod shard;
-mod sight;
-mod table;
+mod run;
 mod verdict;
 
-pub use analyzer::Analyzer;
 pub use findings::finding::{Facts, Finding};
 pub use flow::hold::Hold;
 pub use flow::mark::Mark;
 pub use parameters::{Filter, Parameters};
-pub use report::{CapturePoint, ConnectionReport, Direction, Report, Summary, Unseen};
-pub use sight::{Dominant, Sight, Stamps};
+pub use report::connections::{CapturePoint, ConnectionReport, Direction};
+pub use report::sight::{Dominant, Sight, Stamps};
+pub use report::summary::{Report, Summary, Unseen};
+pub use run::analyzer::Analyzer;
 pub use tinygram_stalls::{
     Advice, Case, Cost, Kind, Obstacle, Obstacles, Pieces, Protocol, Side, Tier, Timeout, Verdict,
     recipes,

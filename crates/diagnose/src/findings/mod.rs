@@ -1,4 +1,7 @@
-//! Findings speak: one file per kind has its reasons and what the sender does.
+//! Speaks of what was decided; read `finding`, `speak`, then a file for each kind, which has its reasons.
+//!
+//! A `finding` is made of `flow`'s measurements and `verdict`'s answers; `speak` asks the kind's file, and `said` has what
+//! several kinds say. `tinygram_flood` also finds floods, in a connection's counts.
 
 mod buffer_tearing;
 mod cork_held;

@@ -1,7 +1,7 @@
-//! Decides what a hold is: a stall of one kind, or one of the lookalikes.
+//! Decides what a hold is, a stall of one kind or a lookalike; read `story`, `examine`, `checks/`, `kinds/`.
 //!
-//! `checks/` has the questions, a file each; `examine` asks them in their order; `story` knows when
-//! each can be asked. A tier is what the answers leave of it (`checked`), and what is ruled out is counted by the check
+//! `checks/` has the questions, a file each; `examine` asks them in their order, of the `evidence`; `story` knows when
+//! each can be asked. The room names `flow` alone. A tier is what the answers leave of it (`checked`), and what is ruled out is counted by the check
 //! that did so (`ruled_out`): nothing else takes either a check's name.
 
 pub(crate) mod check;

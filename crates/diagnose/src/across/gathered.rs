@@ -5,13 +5,13 @@
 
 use std::collections::HashMap;
 
+use super::elsewhere::{self, Elsewhere};
+use super::pool::Pools;
 use crate::conversation::Conversation;
-use crate::elsewhere::{self, Elsewhere};
 use crate::findings::finding::{Facts, Finding};
 use crate::parameters::Parameters;
-use crate::pool::Pools;
-use crate::report::{ConnectionReport, Report, Summary};
-use crate::shard::Hears;
+use crate::report::connections::ConnectionReport;
+use crate::report::summary::{Report, Summary};
 use crate::verdict::check::{Asked, Effect, Saw};
 use crate::verdict::checks::{clock, data_connection};
 use crate::verdict::ledger::Ledger;
@@ -41,26 +41,6 @@ struct Live {
     /// The place of its first finding in the report, counted with those that were taken out before; none before it has one.
     /// It stands there, or before there if findings behind it were taken out.
     first: Option<u64>,
-}
-
-/// Gathers at once what a share says.
-pub(crate) struct Directly<'a> {
-    pub(crate) gathered: &'a mut Gathered,
-    pub(crate) share: usize,
-}
-
-impl Hears for Directly<'_> {
-    fn begins(&mut self, slot: usize) -> u32 {
-        self.gathered.begins(self.share, slot)
-    }
-
-    fn finds(&mut self, slot: usize, found: &mut Vec<Finding>) {
-        self.gathered.finds(self.share, slot, found);
-    }
-
-    fn leaves(&mut self, slot: usize, connection: Conversation, found: &mut Vec<Finding>) {
-        self.gathered.leaves(self.share, slot, connection, found);
-    }
 }
 
 impl Gathered {

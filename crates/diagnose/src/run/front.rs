@@ -5,8 +5,8 @@ use tinygram_wire::decode::Look;
 
 use crate::flow::mark::Mark;
 use crate::parameters::Filter;
-use crate::report::{Summary, Unseen};
-use crate::sight::Stamps;
+use crate::report::sight::Stamps;
+use crate::report::summary::{Summary, Unseen};
 
 /// Counts the frames in the order of the capture.
 #[derive(Default)]

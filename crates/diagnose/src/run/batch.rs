@@ -3,11 +3,11 @@
 use tinygram_wire::capture::{CaptureError, Frame, LinkType, Reader};
 use tinygram_wire::decode::{self, Decoded};
 
+use super::front::{Front, LAST_TIME_NS};
+use super::shard::Placed;
+use super::table;
 use crate::flow::ends::Ends;
 use crate::flow::mark::Mark;
-use crate::front::{Front, LAST_TIME_NS};
-use crate::shard::Placed;
-use crate::table;
 
 /// Frames that are read together: each is in the parcel of the share to which its connection belongs.
 pub(crate) struct Batch {

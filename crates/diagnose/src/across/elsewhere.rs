@@ -7,7 +7,7 @@ use tinygram_stalls::{Protocol, Side};
 use tinygram_wire::endpoint::Endpoint;
 
 use crate::findings::finding::{Facts, Finding};
-use crate::report::ConnectionReport;
+use crate::report::connections::ConnectionReport;
 
 /// The times of the connections of two hosts, by their addresses.
 pub(crate) struct Elsewhere {

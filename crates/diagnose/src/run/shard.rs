@@ -2,12 +2,12 @@
 
 use tinygram_wire::decode::{Around, Segment};
 
-use crate::about::About;
+use super::table::Table;
+use crate::conversation::about::About;
 use crate::conversation::{Conversation, Telling};
 use crate::findings::finding::Finding;
 use crate::flow::ends::Ends;
 use crate::flow::mark::Mark;
-use crate::table::Table;
 
 /// The connections of one share. Shares know nothing of each other, so each can be worked on by another
 /// thread.

@@ -2,11 +2,11 @@
 
 use tinygram_stalls::{Tier, ms};
 
-use crate::about::{About, Observed};
+use super::summary::Report;
+use crate::conversation::about::{About, Observed};
 use crate::findings::finding::Finding;
 use crate::flow::hold::Hold;
 use crate::flow::seen::Plain;
-use crate::report::Report;
 use crate::verdict::check::{Asked, Effect};
 
 /// Returns the story of the frame, a line each.

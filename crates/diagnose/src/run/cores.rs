@@ -15,11 +15,11 @@ use std::thread;
 
 use tinygram_wire::capture::{CaptureError, Reader};
 
-use crate::batch::Batch;
-use crate::front::Front;
-use crate::gathered::Gathered;
-use crate::notes::{Notes, Said};
-use crate::shard::Shard;
+use super::batch::Batch;
+use super::front::Front;
+use super::notes::{Notes, Said};
+use super::shard::Shard;
+use crate::across::gathered::Gathered;
 
 /// Reads all frames. The shards and what is gathered are as if one thread had done it.
 pub(crate) fn read(

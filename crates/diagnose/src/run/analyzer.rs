@@ -3,18 +3,20 @@
 use tinygram_wire::capture::{CaptureError, Frame, LinkType, Reader};
 use tinygram_wire::decode::{self, Look};
 
-use crate::about::About;
-use crate::cores;
-use crate::elsewhere;
-use crate::explain;
+use super::cores;
+use super::directly::Directly;
+use super::front::Front;
+use super::shard::{Placed, Shard};
+use super::table;
+use crate::across::elsewhere;
+use crate::across::gathered::Gathered;
+use crate::conversation::about::About;
 use crate::findings::finding::Finding;
 use crate::flow::ends::Ends;
-use crate::front::Front;
-use crate::gathered::{Directly, Gathered};
 use crate::parameters::Parameters;
-use crate::report::{ConnectionReport, Report, Summary};
-use crate::shard::{Placed, Shard};
-use crate::table;
+use crate::report::connections::ConnectionReport;
+use crate::report::explain;
+use crate::report::summary::{Report, Summary};
 use crate::verdict::checks::data_connection;
 
 /// Takes frames in capture order and returns a report at the end.

@@ -1,9 +1,9 @@
 //! What a share says while another thread gathers: notes that are taken down and read out later, to `gathered`.
 
+use super::shard::Hears;
+use crate::across::gathered::Gathered;
 use crate::conversation::Conversation;
 use crate::findings::finding::Finding;
-use crate::gathered::Gathered;
-use crate::shard::Hears;
 
 /// Something that a share says of a connection, known by its slot.
 pub(crate) struct Said {
