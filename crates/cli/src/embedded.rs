@@ -11,10 +11,10 @@ use clap::Parser;
 use tinygram_tables::Rows;
 
 use crate::Cli;
-use crate::exit::Failure;
 pub use crate::files::{Given, Open};
 use crate::heard;
 pub use crate::heard::Listener;
+use crate::outcome::Failure;
 pub use crate::verbs::prevalence::Counted;
 use crate::verbs::{Verb, deadlock, diagnose, naglemark, policies, prevalence, reproduce};
 

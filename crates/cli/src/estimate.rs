@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tinygram_naglemark::Plan;
 
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::terminal;
 use crate::values::in_words;
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::exit::Failure;
+use crate::outcome::Failure;
 
 /// A source to read.
 #[derive(Clone, Debug)]

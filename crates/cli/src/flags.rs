@@ -11,7 +11,7 @@ use tinygram_host::target::Target;
 use tinygram_sim::medium::Impairment;
 
 use crate::capture::CaptureAt;
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::values::{count, share};
 
 /// Where chance begins.

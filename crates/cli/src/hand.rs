@@ -3,7 +3,7 @@
 use tinygram_host::hand::Hand;
 use tinygram_host::lacking::Lacking;
 
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::terminal::remark;
 
 pub(crate) fn open() -> Result<Hand, Failure> {

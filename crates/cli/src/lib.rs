@@ -12,13 +12,13 @@ mod covered;
 mod echoed;
 pub mod embedded;
 mod estimate;
-mod exit;
 mod files;
 mod flags;
 mod glossary;
 mod hand;
 mod heard;
 mod help;
+mod outcome;
 mod shown;
 mod stop;
 mod supervise;
@@ -49,7 +49,7 @@ pub fn main(typed: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(cli) => cli.verb.run(),
         Err(error) => Err(error.into()),
     };
-    exit::code(outcome)
+    outcome::code(outcome)
 }
 
 fn parsed(typed: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {

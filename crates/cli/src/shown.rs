@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use tinygram_tables::{Encoding, Rows};
 
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 use crate::terminal;
 
 /// Rendered results.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use crate::exit::Failure;
+use crate::outcome::Failure;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 /// Held while files are written. A poisoned lock does no harm, because it guards no data.
@@ -46,7 +46,7 @@ pub(crate) fn at_once() {
     // If no handler can be set, a signal ends the process by default.
     let _ = ctrlc::set_handler(|| {
         let _writing = WRITING.lock();
-        crate::exit::complain("tinygram: interrupted; no file was left half-written");
+        crate::outcome::complain("tinygram: interrupted; no file was left half-written");
         std::process::exit(CODE);
     });
 }

@@ -12,7 +12,7 @@ use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
-use crate::exit::Failure;
+use crate::outcome::Failure;
 
 /// Catches the signals that are sent to us.
 pub(crate) struct Supervisor(SignalsInfo<WithOrigin>);

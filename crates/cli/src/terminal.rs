@@ -1,4 +1,4 @@
-//! Where verbs print: results go to standard output, progress to standard error. (`exit.rs` writes the line
+//! Where verbs print: results go to standard output, progress to standard error. (`outcome.rs` writes the line
 //! that ends a failed run; `ps`, `watch` and `shown.rs` ask for themselves whether standard output is a terminal.)
 
 use std::borrow::Cow;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use tinygram_report::Ink;
 
-use crate::exit::{Done, Failure, complain};
 use crate::heard::{self, Listener};
+use crate::outcome::{Done, Failure, complain};
 use crate::values::in_words;
 
 /// Writes results to standard output, whole or not at all. Styles are written only to a terminal

@@ -7,8 +7,8 @@ use tinygram_report::Destination;
 use tinygram_sim::medium::{MediumFrame, Side};
 
 use super::{CaptureAt, write_pcapng, write_text};
-use crate::exit::{Done, Failure};
 use crate::files::{failed, opened};
+use crate::outcome::{Done, Failure};
 use crate::terminal;
 
 /// The outputs of `--pcapng` and `--trace`, which were checked to be writable.

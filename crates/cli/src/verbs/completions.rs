@@ -3,7 +3,7 @@
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

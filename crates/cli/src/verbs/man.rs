@@ -2,7 +2,7 @@
 
 use clap::CommandFactory;
 
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

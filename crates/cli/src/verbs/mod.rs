@@ -23,7 +23,7 @@ mod whatif;
 
 use clap::Subcommand;
 
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {

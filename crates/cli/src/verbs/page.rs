@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use tinygram_report::Destination;
 
-use crate::exit::{Done, Failure};
 use crate::files::failed;
+use crate::outcome::{Done, Failure};
 
 /// Write the page that judges captures in a browser, offline, and plays the papers
 ///

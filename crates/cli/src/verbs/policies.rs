@@ -8,7 +8,7 @@ use tinygram_naglemark_live::in_kernel;
 use tinygram_report::{Column, Document, Entry, Table, csv, json};
 use tinygram_tables::{Rows, schemas};
 
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 use crate::terminal;
 
 /// The policies that `tinygram naglemark --variant` and `--ack-policy` know.

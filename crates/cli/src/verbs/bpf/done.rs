@@ -10,7 +10,7 @@ use tinygram_kernel::{Loaded, list as runs};
 use super::group::{self, Made};
 use super::plan::{Hold, Of};
 use super::show;
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 use crate::terminal::{print_text, remark};
 use crate::{stop, supervise};
 

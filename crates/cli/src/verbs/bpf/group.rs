@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::exit::{Failure, plain};
+use crate::outcome::{Failure, plain};
 use crate::verbs::run::own_group;
 
 /// A control group made for a run; it is removed at the end, unless the program left others in it.

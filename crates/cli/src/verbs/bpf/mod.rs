@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tinygram_kernel::{Base, BpfPolicy};
 
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 use crate::values::{Names, duration, size, span};
 use plan::Plan;
 

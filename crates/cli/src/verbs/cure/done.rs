@@ -26,8 +26,8 @@ use super::expected::{self, Expected};
 use super::owner::{self, OfOwner};
 use super::plan::Plan;
 use crate::amount::counted;
-use crate::exit::{Done, Failure};
 use crate::hand::{self, walking};
+use crate::outcome::{Done, Failure};
 use crate::stop;
 use crate::terminal::remark;
 

@@ -15,8 +15,8 @@ use std::time::Duration;
 use tinygram_host::clock::processor_ns;
 use tinygram_host::pace::Share;
 
-use crate::exit::{Done, Failure};
 use crate::flags::{JournalFolder, Places};
+use crate::outcome::{Done, Failure};
 use crate::stop;
 use crate::values::span;
 use plan::{MOST_WATCH, Plan};

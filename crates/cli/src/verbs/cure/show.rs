@@ -19,7 +19,7 @@ use super::perhaps::perhaps;
 use super::plan::Plan;
 use super::silence::why_unknown;
 use crate::amount::{counted, three};
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::terminal::print_text;
 use crate::verbs::watch::sentence;
 

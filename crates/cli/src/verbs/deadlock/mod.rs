@@ -10,8 +10,8 @@ pub(crate) use args::Args;
 use tinygram_papers::moldeklev::predict::Threshold;
 use tinygram_tables::Rows;
 
-use crate::exit::{Done, Failure};
 use crate::files::failed;
+use crate::outcome::{Done, Failure};
 use crate::{capture, stop, terminal};
 use find::Findings;
 use plan::Plan;

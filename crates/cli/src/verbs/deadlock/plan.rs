@@ -11,8 +11,8 @@ use tinygram_report::Destination;
 
 use super::args::Args;
 use crate::capture::{self, CaptureAt, Kept};
-use crate::exit::Failure;
 use crate::files::{each_its_own, opened};
+use crate::outcome::Failure;
 
 /// What is examined.
 pub(super) struct Plan {

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::stop;
 
 /// Returns standard input as a stream that ends on Ctrl-C. A second Ctrl-C ends the program.

@@ -15,8 +15,8 @@ pub(crate) use args::Args;
 use tinygram_diagnosis::tables;
 use tinygram_tables::Rows;
 
-use crate::exit::{Done, Failure};
 use crate::files::{Given, Input};
+use crate::outcome::{Done, Failure};
 
 pub(crate) fn run(args: Args) -> Result<Done, Failure> {
     if args.recipes {

@@ -12,8 +12,8 @@ use tinygram_wire::capture::{CaptureError, Reader};
 use super::args::Format;
 use super::live;
 use super::plan::Plan;
-use crate::exit::Failure;
 use crate::files::{self, Input};
+use crate::outcome::Failure;
 use crate::stop;
 use crate::terminal::Reading;
 

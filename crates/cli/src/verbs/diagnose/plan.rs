@@ -9,8 +9,8 @@ use tinygram_tables::{Table, schemas};
 
 use super::args::{Args, Format};
 use super::fail_on::Condition;
-use crate::exit::Failure;
 use crate::files::{Input, each_its_own, opened, refuse_overwriting};
+use crate::outcome::Failure;
 use crate::shown;
 
 pub(super) struct Plan {

@@ -6,8 +6,8 @@ use super::fail_on::Condition;
 use super::one_by_one::Tell;
 use super::plan::Plan;
 use super::{one_by_one, side_by_side};
-use crate::exit::Failure;
 use crate::files::Input;
+use crate::outcome::Failure;
 use crate::terminal;
 
 pub(super) struct Results {

@@ -9,9 +9,9 @@ use tinygram_diagnosis::{Capture, Work};
 
 use super::one_by_one::{self, processors};
 use super::plan::Plan;
-use crate::exit::Failure;
 use crate::files::{self, Input};
 use crate::heard;
+use crate::outcome::Failure;
 use crate::terminal::Reading;
 
 /// Analyses all captures, if they are files and many. Returns what came of each, in their order; nothing if

@@ -9,7 +9,7 @@ use tinygram_watch::kernel::recording::Recording;
 use super::looked::{Looked, Replayed};
 use super::plan::{Ask, Guard};
 use super::{kernel, preload};
-use crate::exit::{Failure, plain};
+use crate::outcome::{Failure, plain};
 
 /// Runs the command, and asks whom the plan names.
 pub(super) fn look(guard: &Guard) -> Result<Looked, Failure> {

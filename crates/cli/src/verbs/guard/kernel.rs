@@ -17,7 +17,7 @@ use tinygram_watch::site::CallSite;
 use tinygram_watch::who::Processes;
 
 use super::looked::{Looked, Replayed, Stall};
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::supervise;
 use crate::verbs::watch::sentence;
 

@@ -24,7 +24,7 @@ pub(crate) use self::args::Args;
 use self::plan::Plan;
 use self::show::Show;
 use self::verdict::Verdict;
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     match Plan::of(args).map_err(Failure::Input)? {

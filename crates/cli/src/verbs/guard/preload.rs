@@ -10,7 +10,7 @@ use tinygram_watch::kernel::Lacking;
 use tinygram_watch::site::CallSite;
 
 use super::looked::{Looked, Stall};
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::supervise;
 use crate::verbs::run::{Awaited, Counted, Tracing, library, reach};
 

@@ -11,7 +11,7 @@ use super::plan::Guard;
 use super::reports;
 use super::verdict::Verdict;
 use crate::amount;
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::terminal::{self, remark};
 
 /// Where a guarded command's result goes, besides standard error.

@@ -6,7 +6,7 @@ use super::accepted::Accepted;
 use super::looked::Looked;
 use super::plan::Guard;
 use crate::amount::counted;
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 use crate::supervise;
 
 pub(super) struct Verdict {

@@ -9,7 +9,7 @@ use super::config;
 use super::files::{self, Content, Item};
 use super::manifest::{Manifest, Taken};
 use super::policy::{self, Installed};
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 use crate::terminal::{print_text, remark};
 
 pub(super) fn install(args: &Args) -> Result<Done, Failure> {

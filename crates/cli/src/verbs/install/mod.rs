@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tinygram_coalesce::Only;
 
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 use crate::values::span;
 use crate::verbs::run::parse_only;
 

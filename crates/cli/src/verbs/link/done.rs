@@ -13,7 +13,7 @@ use tinygram_link::veth::{self, Offload};
 
 use super::plan::{Emulation, FAR, How, NEAR, Plan};
 use super::show;
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::supervise::Supervisor;
 use crate::{stop, supervise, terminal};
 

@@ -7,8 +7,8 @@ mod show;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use crate::exit::{Done, Failure};
 use crate::flags::Impaired;
+use crate::outcome::{Done, Failure};
 use crate::supervise;
 use crate::values::{count, duration, rate};
 use plan::Plan;

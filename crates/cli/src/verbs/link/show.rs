@@ -7,7 +7,7 @@ use tinygram_link::namespace::Namespace;
 use tinygram_link::relay::Carried;
 
 use super::plan::{Emulation, FAR, How, NEAR, Plan};
-use crate::exit::{Done, Failure, complain};
+use crate::outcome::{Done, Failure, complain};
 use crate::terminal;
 
 /// Returns where the ends are and how to enter them.

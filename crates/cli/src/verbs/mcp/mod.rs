@@ -8,8 +8,8 @@ mod plan;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::exit::{Done, Failure};
 use crate::flags::JournalFolder;
+use crate::outcome::{Done, Failure};
 use crate::values::{size, span};
 
 /// Answer a coding agent's questions: these verbs as tools of the Model Context Protocol

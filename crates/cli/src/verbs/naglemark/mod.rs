@@ -24,7 +24,7 @@ use tinygram_naglemark_live as live;
 use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_tables::Rows;
 
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 use crate::{estimate, stop, terminal};
 use meant::{Meant, On, OnPaper, OnSockets};
 use outputs::{Appendix, Outputs};

@@ -10,8 +10,8 @@ use tinygram_tables::{Rows, schemas};
 use super::args::{Args, Format};
 use super::show::{Contents, Panel, Record, SCHEMA, page, row};
 use crate::capture::{self, Kept};
-use crate::exit::{Done, Failure};
 use crate::files::{each_its_own, failed, opened};
+use crate::outcome::{Done, Failure};
 use crate::shown::{self, Rendered};
 use crate::{stop, terminal};
 

@@ -10,7 +10,7 @@ use tinygram_report::units::grouped;
 use super::percent;
 use super::plan::{CostPlan, Plan};
 use crate::estimate::{self, Work};
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::terminal::{self, Progress};
 
 /// Returns one entry per MSS, copying unit and policy.

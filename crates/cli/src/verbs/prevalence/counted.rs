@@ -8,7 +8,7 @@ use tinygram_weblog::Survey;
 use tinygram_weblog::line::EXPECTED;
 
 use super::read::covered;
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::terminal;
 
 /// A row of the table `responses`, without its offset.

@@ -18,8 +18,8 @@ use tinygram_report::prevalence::{Prevalence, Share};
 use tinygram_tables::Rows;
 use tinygram_weblog::Survey;
 
-use crate::exit::{Done, Failure};
 use crate::files::{Given, Input};
+use crate::outcome::{Done, Failure};
 use crate::stop;
 use plan::Plan;
 

@@ -9,8 +9,8 @@ use super::args::{Args, Format, TableName};
 use super::cost::conditions;
 use super::plan::Plan;
 use super::tables;
-use crate::exit::{Done, Failure};
 use crate::files::{failed, opened, refuse_overwriting};
+use crate::outcome::{Done, Failure};
 use crate::shown::{self, Rendered};
 use crate::{stop, terminal};
 

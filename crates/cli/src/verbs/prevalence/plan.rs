@@ -10,9 +10,9 @@ use tinygram_engine::socket::copy_rule::CopyRule;
 
 use super::args::{Args, Mclbytes};
 use crate::echoed::{milliseconds, profile_name};
-use crate::exit::Failure;
 use crate::files::Input;
 use crate::flags::Processors;
+use crate::outcome::Failure;
 
 /// A run. It serialises as the `parameters` of the JSON document: everything that the results
 /// depend on, and nothing else.

@@ -8,8 +8,8 @@ use tinygram_weblog::line::EXPECTED;
 use tinygram_weblog::{Survey, utc};
 
 use super::plan::Plan;
-use crate::exit::Failure;
 use crate::files::{self, Input};
+use crate::outcome::Failure;
 use crate::terminal::{self, Reading};
 
 /// Reads every log; returns them combined, and how many seconds they cover. Prints for each file

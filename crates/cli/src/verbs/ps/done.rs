@@ -7,7 +7,7 @@ use super::changed;
 use super::plan::Plan;
 use super::summary::{self, Process};
 use super::table::{self, Table};
-use crate::exit::Failure;
+use crate::outcome::Failure;
 
 /// What was seen at one time.
 pub(super) struct Looked {

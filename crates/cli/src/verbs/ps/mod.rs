@@ -22,8 +22,8 @@ use std::time::Instant;
 
 use tinygram_host::names::Names;
 
-use crate::exit::{Done, Failure};
 use crate::flags::{JournalFolder, Places};
+use crate::outcome::{Done, Failure};
 use crate::stop;
 use order::Sort;
 use plan::Plan;

@@ -8,8 +8,8 @@ use super::document::Document;
 use super::done::Looked;
 use super::plan::Plan;
 use super::{show, summary};
-use crate::exit::Failure;
 use crate::glossary::Glosses;
+use crate::outcome::Failure;
 use crate::terminal;
 
 pub(super) fn show(plan: &Plan, looked: &Looked) -> Result<(), Failure> {

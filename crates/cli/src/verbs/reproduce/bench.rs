@@ -10,7 +10,7 @@ use tinygram_papers::{Experiment, Source};
 
 use super::plan::Plan;
 use crate::estimate;
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::terminal::Progress;
 
 /// An experiment and its results.

@@ -12,7 +12,7 @@ pub(crate) use args::Args;
 
 use tinygram_tables::Rows;
 
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 use crate::{stop, terminal};
 use plan::Plan;
 

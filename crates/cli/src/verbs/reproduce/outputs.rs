@@ -8,8 +8,8 @@ use super::args::{Args, Format};
 use super::bench::Reproduced;
 use super::plan::Plan;
 use super::show;
-use crate::exit::{Done, Failure};
 use crate::files::{failed, opened};
+use crate::outcome::{Done, Failure};
 use crate::shown::{self, Rendered};
 use crate::{stop, terminal};
 

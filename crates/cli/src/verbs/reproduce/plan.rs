@@ -7,7 +7,7 @@ use tinygram_papers::{Experiment, experiments};
 
 use super::args::Args;
 use super::here;
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::shown;
 
 /// What to reproduce.

@@ -13,7 +13,7 @@ use tinygram_graft::shared::Settings;
 use super::elsewhere;
 use super::plan::{ALTERNATIVES, Rule};
 use crate::covered::Covered;
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 use crate::verbs::print;
 
 /// Puts the rule into a running process.

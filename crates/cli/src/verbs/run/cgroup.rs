@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
-use crate::exit::{Failure, plain};
+use crate::outcome::{Failure, plain};
 
 /// A control group with the two programs attached, for the lifetime of this value.
 pub(crate) struct Nodelay {

@@ -16,7 +16,7 @@ use super::reach::Reachable;
 use super::show::Show;
 use super::{Counted, Tracing, cgroup, library, witness};
 use crate::covered::Covered;
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 use crate::supervise;
 use crate::verbs::print;
 

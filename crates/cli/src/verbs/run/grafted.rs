@@ -17,7 +17,7 @@ use super::plan::{ALTERNATIVES, Rule, Start};
 use super::show::Show;
 use super::stats::{Counts, Escaped, Peer};
 use super::{elsewhere, witness};
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 
 /// Becomes the program, with the rule in it.
 pub(super) fn run(start: &Start, rule: &Rule, settings: &Settings) -> Result<Done, Failure> {

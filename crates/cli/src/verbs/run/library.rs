@@ -15,7 +15,7 @@ use std::process::Command;
 
 use super::c_library::CLibrary;
 use super::reach::Reachable;
-use crate::exit::{Failure, plain};
+use crate::outcome::{Failure, plain};
 
 /// Returns the file to preload into programs of this C library: an existing one, otherwise one that is unpacked now.
 pub(crate) fn find(made_for: CLibrary, asked: Option<&Path>) -> Result<PathBuf, Failure> {

@@ -23,8 +23,8 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tinygram_coalesce::{Only, Policy, Rules};
 
-use crate::exit::{Done, Failure};
 use crate::flags::JournalFolder;
+use crate::outcome::{Done, Failure};
 pub(crate) use cgroup::own_group;
 use plan::Plan;
 pub(crate) use stats::{Awaited, Counted, Tracing};

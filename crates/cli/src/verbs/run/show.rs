@@ -10,7 +10,7 @@ use super::Format;
 use super::plan::Start;
 use super::stats::{self, Counts};
 use super::witness::End;
-use crate::exit::Failure;
+use crate::outcome::Failure;
 
 /// Where and how it is shown.
 pub(super) struct Show<'a> {

@@ -14,7 +14,7 @@ use rustix::thread::futex;
 use serde::Serialize;
 use tinygram_preload::page::{EXITED, NEVER_RAN, Page, RUNS};
 
-use crate::exit::Failure;
+use crate::outcome::Failure;
 
 /// How the program ended, as far as it can be known.
 #[derive(Clone, Copy, Debug, Default, Serialize)]

@@ -14,8 +14,8 @@ use super::changes::Changes;
 use super::knobs::{self, Turn};
 use super::plan::Set;
 use super::{back, show};
-use crate::exit::{Done, Failure};
 use crate::hand::{self, walking};
+use crate::outcome::{Done, Failure};
 use crate::stop;
 use crate::terminal::{print_text, remark};
 

@@ -8,8 +8,8 @@ use tinygram_host::scope::Found;
 use tinygram_remedy::apply::knobs::{self, Shared};
 
 use super::plan::Set;
-use crate::exit::Failure;
 use crate::hand::walking;
+use crate::outcome::Failure;
 
 /// A knob of a namespace or of one of its routes.
 pub(super) struct Turn {

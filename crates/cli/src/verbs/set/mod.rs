@@ -11,8 +11,8 @@ mod show;
 
 use std::time::Duration;
 
-use crate::exit::{Done, Failure};
 use crate::flags::{JournalFolder, Places};
+use crate::outcome::{Done, Failure};
 use crate::values::span;
 use plan::Plan;
 

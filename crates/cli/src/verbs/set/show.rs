@@ -18,7 +18,7 @@ use super::knobs::Turn;
 use super::plan::Set;
 use super::programs::{self, Program};
 use crate::amount::counted;
-use crate::exit::plain;
+use crate::outcome::plain;
 
 /// Says that no socket is meant.
 pub(super) fn nothing(plan: &Set, found: &Found) -> String {

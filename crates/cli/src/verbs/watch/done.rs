@@ -12,7 +12,7 @@ use tinygram_watch::who::Processes;
 
 use super::plan::Plan;
 use super::seen::Watched;
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::verbs::ps;
 
 /// What is being watched, and the findings so far.

@@ -12,7 +12,7 @@ use tinygram_watch::finding::Part;
 
 use super::done::Watch;
 use super::http::{self, Bounds, Page};
-use crate::exit::Failure;
+use crate::outcome::Failure;
 
 /// Listens at `address` from now on. The page that it serves is to be renewed.
 pub(super) fn serve(address: SocketAddr) -> Result<Page, Failure> {

@@ -29,7 +29,7 @@ use done::Watch;
 use plan::Plan;
 use told::Listeners;
 
-use crate::exit::{Done, Failure};
+use crate::outcome::{Done, Failure};
 use crate::stop;
 
 #[expect(clippy::disallowed_methods, reason = "how long to watch is real time")]

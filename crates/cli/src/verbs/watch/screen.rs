@@ -14,8 +14,8 @@ use super::done::Watch;
 use super::repeats::Habit;
 use super::{sentence, table};
 use crate::amount::in_words;
-use crate::exit::Failure;
 use crate::glossary::Glosses;
+use crate::outcome::Failure;
 use crate::terminal::{self, broken};
 
 /// Whether the terminal shows the screen instead of what it showed before.

@@ -13,8 +13,8 @@ use super::repeats::Repeats;
 use super::screen::Screen;
 use super::{Args, json, screen, sentence, table};
 use crate::amount::in_words;
-use crate::exit::Failure;
 use crate::glossary::Glosses;
+use crate::outcome::Failure;
 use crate::terminal;
 
 pub(super) struct Show {

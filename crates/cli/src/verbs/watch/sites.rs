@@ -9,8 +9,8 @@ use tinygram_stalls::{Kind, Side};
 use tinygram_watch::finding::Finding;
 
 use super::done::Watch;
-use crate::exit::Failure;
 use crate::files::{failed, opened};
+use crate::outcome::Failure;
 
 const SCHEMA: &str = "tinygram.sites/1";
 

@@ -12,7 +12,7 @@ use super::otlp::Export;
 use super::show::Show;
 use super::sites::Sites;
 use super::{Args, metrics};
-use crate::exit::Failure;
+use crate::outcome::Failure;
 
 pub(super) struct Listeners {
     show: Show,

@@ -15,8 +15,8 @@ use tinygram_whatif::prediction::Service;
 
 use super::plan::{From, Plan};
 use crate::amount::counted;
-use crate::exit::{Done, Failure};
 use crate::hand::{self, walking};
+use crate::outcome::{Done, Failure};
 use crate::stop;
 use crate::terminal::remark;
 

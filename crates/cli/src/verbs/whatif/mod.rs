@@ -7,8 +7,8 @@ mod show;
 
 use std::time::Duration;
 
-use crate::exit::{Done, Failure};
 use crate::flags::Places;
+use crate::outcome::{Done, Failure};
 use crate::stop;
 use crate::values::span;
 use plan::Plan;

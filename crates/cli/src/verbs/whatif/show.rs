@@ -13,7 +13,7 @@ use super::answer::answer;
 use super::done::Foreseen;
 use super::plan::{From, Plan};
 use crate::amount::{counted, three};
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::terminal::{canvas, print_text};
 
 pub(super) fn show(plan: &Plan, foreseen: &Foreseen) -> Result<(), Failure> {

@@ -13,8 +13,8 @@ use tinygram_report::Destination;
 use super::args::Format;
 use super::plan::Plan;
 use super::results::Results;
-use crate::exit::{Done, Failure};
 use crate::files::{Input, failed};
+use crate::outcome::{Done, Failure};
 use crate::shown::{self, Rendered};
 use crate::stop;
 

@@ -16,7 +16,7 @@ use tinygram_stalls::{Tier, ms};
 
 use super::super::plan::Plan;
 use super::super::results::Results;
-use crate::exit::Failure;
+use crate::outcome::Failure;
 
 pub(super) fn report(plan: &Plan, results: &Results) -> String {
     let diagnosis = &results.diagnosis;

@@ -15,8 +15,8 @@ use tinygram_report::{Destination, Folder, Ink};
 
 use super::args::Chosen;
 use super::args::load::{self as args, Args, Level, Load};
-use crate::exit::{Done, Failure};
 use crate::files::{failed, opened};
+use crate::outcome::{Done, Failure};
 use crate::values::virtual_time;
 use crate::{stop, terminal};
 use show::Shown;

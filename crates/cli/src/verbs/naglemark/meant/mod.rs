@@ -15,7 +15,7 @@ pub(super) use paper::{OnPaper, PAPER_REPETITIONS};
 pub(super) use sockets::OnSockets;
 
 use super::args::{Args, BackendName, LengthChoice};
-use crate::exit::Failure;
+use crate::outcome::Failure;
 
 /// One run of the benchmark. It serialises as parameters that all backends have beside the plan.
 #[derive(Clone, Debug, Serialize)]

@@ -11,7 +11,7 @@ use super::{
     requests_per_connection,
 };
 use crate::capture::{self, CaptureAt};
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::values::virtual_time;
 use crate::verbs::naglemark::args::{Args, LengthChoice};
 

@@ -9,7 +9,7 @@ use tinygram_naglemark::hosts::Impairment;
 use tinygram_naglemark_live::{Line, Where};
 
 use super::{KERNELS, REAL, refused};
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::verbs::naglemark::args::{Args, BackendName, LinkName};
 
 /// Returns what joins the kernel's sockets, and what joins the stack to the kernel. The simulator

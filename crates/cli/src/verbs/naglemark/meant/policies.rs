@@ -6,7 +6,7 @@ use tinygram_naglemark_live::in_kernel;
 use tinygram_papers::mogul::tables::VARIANTS;
 
 use super::{REAL, refused};
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::verbs::naglemark::args::{Args, BackendName, Chosen};
 
 /// Returns the given policies, each once; the paper's eleven if none is given.

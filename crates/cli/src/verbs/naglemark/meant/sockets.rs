@@ -14,7 +14,7 @@ use super::{
     Meant, On, check_trials, distinct, or, path, policies, refused, requests_per_connection,
 };
 use crate::echoed::{milliseconds, profile_name};
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::values::virtual_time;
 use crate::verbs::naglemark::args::{Args, BackendName, LengthChoice, Server};
 

@@ -4,7 +4,7 @@ use tinygram_naglemark::{Lengths, Random, Series, TrialType};
 
 use super::super::args::{Args, LengthChoice, MAX_TRANSFERS};
 use super::refused;
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use crate::values::TypedLengths;
 
 /// The trial types and their lengths; the paper's lengths of a kind that no type uses.

@@ -15,7 +15,7 @@ use tinygram_watch::seen::Seen;
 use tinygram_watch::site::CallSite;
 
 use super::sites::{StallSite, Traced};
-use crate::exit::Failure;
+use crate::outcome::Failure;
 pub(crate) use show::{json, text};
 
 /// The file of the page while the program runs.

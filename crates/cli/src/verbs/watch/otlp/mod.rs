@@ -13,7 +13,7 @@ use tinygram_host::process::Process;
 use tinygram_host::root::Root;
 use tinygram_watch::finding::Finding;
 
-use crate::exit::Failure;
+use crate::outcome::Failure;
 use send::{Sender, Told};
 use series::Series;
 

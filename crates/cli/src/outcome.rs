@@ -1,4 +1,4 @@
-//! The end of the program: the one place that turns outcomes into exit codes and error lines.
+//! How a verb ended, which every verb names; the one place that turns that into exit codes and error lines.
 //!
 //! | code | meaning |
 //! |---|---|
