@@ -1,10 +1,10 @@
 //! The cost of the responses: each size is simulated once for all responses of that size.
 
+use super::found::Cost;
 use rayon::prelude::*;
 use tinygram_engine::Duration;
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_papers::mogul::response::Path;
-use tinygram_report::prevalence::Cost;
 use tinygram_report::units::grouped;
 
 use super::percent;

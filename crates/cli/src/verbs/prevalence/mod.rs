@@ -4,16 +4,18 @@
 mod args;
 mod cost;
 mod counted;
+mod found;
 mod outputs;
 mod plan;
 mod read;
+mod show;
 mod tables;
 
 pub(crate) use args::Args;
 pub use counted::Counted;
 
+use found::{Prevalence, Share};
 use tinygram_papers::mogul::prevalence::Vulnerability;
-use tinygram_report::prevalence::{Prevalence, Share};
 
 use tinygram_tables::Rows;
 use tinygram_weblog::Survey;
