@@ -14,8 +14,8 @@ use tinygram_report::Columns;
 use tinygram_stalls::recipes::Recipe;
 use tinygram_stalls::{Tier, ms};
 
+use super::super::done::Results;
 use super::super::plan::Plan;
-use super::super::results::Results;
 use crate::outcome::Failure;
 
 pub(super) fn report(plan: &Plan, results: &Results) -> String {

@@ -4,7 +4,7 @@ use tinygram_papers::experiment::{Class, Paper};
 use tinygram_papers::{Account, Distance};
 use tinygram_report::{Column, Entry, Table};
 
-use super::super::bench::Reproduced;
+use super::super::done::Reproduced;
 use super::words;
 
 pub(super) const TITLE: &str = "Fitted values, and how much they explain";

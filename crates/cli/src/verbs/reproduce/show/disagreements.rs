@@ -5,7 +5,7 @@ use tinygram_papers::Source;
 use tinygram_papers::experiment::Row;
 use tinygram_report::{Place, Reason, Reasons};
 
-use super::super::bench::Reproduced;
+use super::super::done::Reproduced;
 use super::words::{self, Disagreement};
 
 /// Returns each reason with all values that are off for it; `None` if there are none.

@@ -10,7 +10,7 @@ use tinygram_papers::experiment::{Origin, Parameter, Plot, PlotMark, Row};
 use tinygram_papers::value::{PaperValue, Tolerance};
 use tinygram_report::{Document, json};
 
-use super::super::bench::{Reproduced, Tally};
+use super::super::done::{Reproduced, Tally};
 use super::super::plan::Plan;
 use super::{trace, words};
 

@@ -17,7 +17,7 @@ use tinygram_report::{Column, Entry, Ink, Table};
 pub(super) use trace::{as_pcapng, as_text, traces};
 
 use super::args::Format;
-use super::bench::Reproduced;
+use super::done::Reproduced;
 use super::plan::Plan;
 
 /// Returns the results in `format`; text fits `canvas`.

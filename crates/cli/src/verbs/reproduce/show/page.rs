@@ -6,7 +6,7 @@ use tinygram_report::{
     Article, Axis, Badge, Chart, Mark, Page, Part, Point, Section, Series, Tone,
 };
 
-use super::super::bench::{Reproduced, Tally};
+use super::super::done::{Reproduced, Tally};
 use super::super::plan::Plan;
 use super::{accounts, disagreements, tables, trace, words};
 use crate::{glossary, shown};

@@ -6,7 +6,7 @@ use tinygram_papers::{Experiment, Source};
 use tinygram_report::Tone;
 use tinygram_report::units::size;
 
-use super::super::bench::{Reproduced, Tally};
+use super::super::done::{Reproduced, Tally};
 use super::super::plan::Plan;
 
 /// Returns a status in words.
