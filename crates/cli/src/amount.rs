@@ -1,5 +1,6 @@
 //! Amounts in words: how much was looked at, what is estimated, and when something was.
 
+use tinygram_report::units::counted;
 use tinygram_watch::seen::Seen;
 use tinygram_whatif::prediction::Estimate;
 
@@ -13,11 +14,6 @@ pub(crate) fn in_words(seen: Seen) -> String {
         counted(seen.connections, "connection"),
         counted(seen.segments, "segment")
     )
-}
-
-/// Returns a number with its noun: `1 write`, `20 writes`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
-    tinygram_diagnosis::plural(count as usize, noun)
 }
 
 /// Returns a number with three digits that count.

@@ -14,11 +14,11 @@ use tinygram_whatif::offer::Asked;
 use tinygram_whatif::prediction::Service;
 
 use super::plan::{From, Plan};
-use crate::amount::counted;
 use crate::hand::{self, walking};
 use crate::outcome::{Done, Failure};
 use crate::stop;
 use crate::terminal::remark;
+use tinygram_report::units::counted;
 
 /// What was seen, and what is expected.
 pub(super) struct Foreseen {

@@ -2,6 +2,7 @@
 
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_papers::experiment::{Paper, Plot, PlotMark, Status};
+use tinygram_report::units::counted;
 use tinygram_report::{
     Article, Axis, Badge, Chart, Mark, Page, Part, Point, Section, Series, Tone,
 };
@@ -98,8 +99,8 @@ fn background(it: &Reproduced) -> Option<Section> {
     let facts: Vec<_> = rules.chain(parameters).collect();
     let summary = format!(
         "What it rests on: {}, {}",
-        words::counted(it.outcome.rules.len(), "rule"),
-        words::counted(it.outcome.parameters.len(), "parameter")
+        counted(it.outcome.rules.len() as u64, "rule"),
+        counted(it.outcome.parameters.len() as u64, "parameter")
     );
     (!facts.is_empty()).then_some(Section::Facts { summary, facts })
 }
