@@ -42,6 +42,6 @@ pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
 fn reproduced(args: &Args, plan: &Plan) -> Result<Vec<done::Reproduced>, Failure> {
     let pool = args.processors.pool()?;
     done::tell_how_long(plan, &pool)?;
-    let progress = terminal::Progress::over(plan.experiments().count() as u64, "reproducing");
+    let progress = terminal::Progress::over(plan.experiments.all().count() as u64, "reproducing");
     Ok(done::reproduce(plan, &pool, &progress))
 }

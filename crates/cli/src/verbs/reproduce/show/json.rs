@@ -19,7 +19,7 @@ const SCHEMA: &str = "tinygram.reproduce/1";
 pub(super) fn results(plan: &Plan, reproduced: &[Reproduced]) -> String {
     json(&Document {
         schema: SCHEMA,
-        parameters: plan.parameters(),
+        parameters: plan,
         results: Results {
             experiments: reproduced.iter().map(measured).collect(),
         },
@@ -32,7 +32,7 @@ pub(super) fn list(plan: &Plan) -> String {
         schema: "tinygram.reproduce.list/1",
         parameters: BTreeMap::<&str, Json>::new(),
         results: Results {
-            experiments: plan.experiments().map(named).collect(),
+            experiments: plan.experiments.all().map(named).collect(),
         },
     })
 }

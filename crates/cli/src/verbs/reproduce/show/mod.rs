@@ -45,7 +45,7 @@ pub(super) fn list(plan: &Plan, format: Format, (ink, width): (Ink, usize)) -> S
     };
     let table = Table {
         columns: columns(["Id", "What it reproduces", "Where it stands"]),
-        rows: plan.experiments().map(row).collect(),
+        rows: plan.experiments.all().map(row).collect(),
         ..Table::default()
     };
     match format {

@@ -4,7 +4,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_papers::experiment::{Paper, Plot, PlotMark, Status};
 use tinygram_report::units::counted;
 use tinygram_report::{
-    Article, Axis, Badge, Chart, Mark, Page, Part, Point, Section, Series, Tone,
+    Article, Axis, Badge, Chart, Mark, Page, Part, Point, Section, Series, Tone, facts,
 };
 
 use super::super::done::{Reproduced, Tally};
@@ -39,10 +39,7 @@ pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
     sections.extend(appendix(reproduced));
     sections.push(Section::Facts {
         summary: "Parameters of this run".into(),
-        facts: vec![
-            ("seed".into(), plan.effort.seed.to_string()),
-            ("repetitions".into(), plan.effort.repetitions.to_string()),
-        ],
+        facts: facts(&plan.effort),
     });
     Page {
         title: "Five papers, reproduced".into(),
