@@ -2,21 +2,19 @@
 //!
 //! [`Loaded::load`] registers a [`BpfPolicy`] on top of a [`Base`] under a name of its own. A socket gets it by that name
 //! (`TCP_CONGESTION`), or because a control group that it belongs to [has it](Loaded::choose_for). Nothing here prints.
+//! On another system there is the list of policies alone.
 
-#![cfg(target_os = "linux")]
-
-mod base;
 #[cfg(test)]
 #[path = "../../host/tests/contract/mod.rs"]
 mod contract;
-mod kernel_types;
-mod loaded;
-mod object;
+#[cfg(target_os = "linux")]
+mod loader;
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "the loader asks for it")
+)]
 mod policy;
-mod run;
-mod sys;
 
-pub use base::Base;
-pub use loaded::Loaded;
+#[cfg(target_os = "linux")]
+pub use loader::{Base, Counts, Loaded, Run, list};
 pub use policy::{BpfPolicy, Parameter};
-pub use run::{Counts, Run, list};

@@ -93,11 +93,14 @@ impl BpfPolicy {
     }
 }
 
-/// The object of a policy's source in `bpf/`.
+/// The object of a policy's source in `bpf/`; nothing on a system that could not load it.
 macro_rules! object {
     ($stem:literal) => {{
+        #[cfg(target_os = "linux")]
         static OBJECT: &Aligned<[u8]> =
             &Aligned(*include_bytes!(concat!("../bpf/", $stem, ".bpf.o")));
+        #[cfg(not(target_os = "linux"))]
+        static OBJECT: &Aligned<[u8]> = &Aligned([]);
         &OBJECT.0
     }};
 }

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use aya_obj::generated::bpf_link_type;
 use tinygram_host::record::{self, Pod};
 
-use crate::sys::{self, Kind};
+use super::sys::{self, Kind};
 
 /// A loaded policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -210,7 +210,7 @@ mod tests {
             holders
         );
         for policy in BpfPolicy::all() {
-            let c = Contract::new(&[include_str!("../bpf/run.h")], policy.object);
+            let c = Contract::new(&[include_str!("../../bpf/run.h")], policy.object);
             c.has("run", &run);
             assert!(c.is_compiled("run"), "{}", policy.name);
         }

@@ -11,12 +11,12 @@ use tinygram_host::lacking::Lacking;
 use tinygram_host::namespace::Namespace;
 use tinygram_host::start;
 
-use crate::base::Base;
-use crate::kernel_types::{KernelTypes, Kind};
-use crate::object::{FUNCTIONS, Ready};
+use super::base::Base;
+use super::kernel_types::{KernelTypes, Kind};
+use super::object::{FUNCTIONS, Ready};
+use super::run::{self, Counts, Run};
+use super::sys::{self, MapToMake, ProgramToLoad, Types};
 use crate::policy::BpfPolicy;
-use crate::run::{self, Counts, Run};
-use crate::sys::{self, MapToMake, ProgramToLoad, Types};
 
 /// A registered policy.
 ///

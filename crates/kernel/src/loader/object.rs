@@ -11,8 +11,8 @@ use aya_obj::generated::{bpf_insn, bpf_map_type};
 use aya_obj::maps::Map;
 use tinygram_host::lacking::Lacking;
 
-use crate::kernel_types::{KernelTypes, Kind};
-use crate::sys::{self, MapToMake, Types};
+use super::kernel_types::{KernelTypes, Kind};
+use super::sys::{self, MapToMake, Types};
 
 /// The object with its maps.
 pub(crate) struct Ready {

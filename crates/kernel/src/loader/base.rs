@@ -68,7 +68,10 @@ mod tests {
 
     #[test]
     fn each_has_the_number_of_c() {
-        let c = Contract::new(&[include_str!("../bpf/base.h")], BpfPolicy::LIST[0].object);
+        let c = Contract::new(
+            &[include_str!("../../bpf/base.h")],
+            BpfPolicy::LIST[0].object,
+        );
         let ours = Base::ALL.map(|base| {
             let name = format!("BASE_{}", base.name().to_uppercase());
             assert_eq!(c.number(&name), base.number() as usize, "{base}");
