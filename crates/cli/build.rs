@@ -22,6 +22,10 @@ use std::{env, fs};
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     carry_page(&out);
+    if env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system != "linux") {
+        // Only Linux has `run`.
+        return;
+    }
     println!("cargo::rerun-if-env-changed=TINYGRAM_LIBRARIES");
     if let Some(folder) = env::var_os("TINYGRAM_LIBRARIES").filter(|it| !it.is_empty()) {
         return carry_libraries(Path::new(&folder), &out);

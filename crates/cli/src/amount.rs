@@ -1,19 +1,10 @@
-//! Amounts in words: how much was looked at, what is estimated, and when something was.
+//! Amounts in words: how many, what is estimated, and when something was.
 
-use tinygram_report::units::counted;
-use tinygram_watch::seen::Seen;
 use tinygram_whatif::prediction::Estimate;
 
-/// Returns how much was seen, in words.
-pub(crate) fn in_words(seen: Seen) -> String {
-    let writes = seen.writes.map_or_else(String::new, |writes| {
-        format!("{}, ", counted(writes, "write"))
-    });
-    format!(
-        "{}, {writes}{}",
-        counted(seen.connections, "connection"),
-        counted(seen.segments, "segment")
-    )
+/// Returns a number with its noun: `1 write`, `20 writes`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    tinygram_diagnosis::plural(count as usize, noun)
 }
 
 /// Returns a number with three digits that count.
@@ -50,25 +41,4 @@ pub(crate) fn becomes(
         || format!("{name} cannot be told"),
         |(one, other)| format!("{name} {} -> {}", three(one.value), interval(other, unit)),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_seen_is_counted_in_words() {
-        let seen = Seen {
-            connections: 1,
-            writes: Some(20),
-            segments: 1,
-            timed: 0,
-        };
-        assert_eq!(in_words(seen), "1 connection, 20 writes, 1 segment");
-        let packets = Seen {
-            writes: None,
-            ..seen
-        };
-        assert_eq!(in_words(packets), "1 connection, 1 segment");
-    }
 }

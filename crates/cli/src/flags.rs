@@ -4,10 +4,6 @@ use std::path::PathBuf;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
-use tinygram_host::names::Names;
-use tinygram_host::place::Place;
-use tinygram_host::root::Root;
-use tinygram_host::target::Target;
 use tinygram_sim::medium::Impairment;
 
 use crate::capture::CaptureAt;
@@ -69,16 +65,6 @@ impl From<Impaired> for Impairment {
     }
 }
 
-/// Where what is changed on this host is written down.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct JournalFolder {
-    /// The folder of the journal
-    #[arg(
-        id = "journal", long, value_name = "FOLDER", default_value_os_t = tinygram_remedy::journal::folder(), hide = true
-    )]
-    pub(crate) folder: PathBuf,
-}
-
 /// Where results go. In which format is each verb's own flag: a group over several types would share the default
 /// of the first that is asked for.
 #[derive(Clone, Debug, clap::Args)]
@@ -111,19 +97,19 @@ pub(crate) struct Packets {
 pub(crate) struct Places {
     /// Only what runs in pods of this namespace of Kubernetes; `shop-*` means each that begins so
     #[arg(long, value_name = "NAMESPACE", help_heading = PLACES)]
-    namespace: Vec<String>,
+    pub(crate) namespace: Vec<String>,
 
     /// Only what runs in this pod, by its name or its beginning (`cart-*`)
     #[arg(long, value_name = "POD", help_heading = PLACES)]
-    pod: Vec<String>,
+    pub(crate) pod: Vec<String>,
 
     /// Only what runs in this container, by its name, its beginning or its ID
     #[arg(long, value_name = "CONTAINER", help_heading = PLACES)]
-    container: Vec<String>,
+    pub(crate) container: Vec<String>,
 
     /// Where the host's root is mounted, for names of pods and containers [default: /host if it is there, else /]
     #[arg(long, value_name = "FOLDER", help_heading = PLACES)]
-    host_root: Option<PathBuf>,
+    pub(crate) host_root: Option<PathBuf>,
 }
 
 impl Places {
@@ -131,31 +117,9 @@ impl Places {
     pub(crate) fn is_given(&self) -> bool {
         !(self.namespace.is_empty() && self.pod.is_empty() && self.container.is_empty())
     }
-
-    /// Returns the root of the host's files.
-    pub(crate) fn root(&self) -> Result<Root, String> {
-        match &self.host_root {
-            Some(folder) => Root::at(folder).map_err(|said| format!("--host-root: {said}")),
-            None => Ok(Root::default()),
-        }
-    }
-
-    /// Reads what was typed for targets, each within these places.
-    pub(crate) fn targets(&self, typed: &[String]) -> Result<Vec<Target>, String> {
-        let place = Place::parse(&self.namespace, &self.pod, &self.container)?;
-        let root = self.root()?;
-        if place.is_of_pods() && !Names::below(root.clone()).knows_pods() {
-            return Err(format!(
-                "{place}: no names of pods can be read, for there is no var/log/pods below {}; accepted is --host-root \
-                 with the folder at which the root of a node of Kubernetes is mounted",
-                root.path().display()
-            ));
-        }
-        Target::all(typed, &place, &root)
-    }
 }
 
 /// Headings of `--help` that verbs share.
 pub(crate) const RUN: &str = "Run";
 pub(crate) const OUTPUT: &str = "Output";
-pub(crate) const PLACES: &str = "Pods and containers";
+const PLACES: &str = "Pods and containers";

@@ -28,32 +28,37 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Returns the program with its verbs listed in groups.
-pub(crate) fn grouped(program: Command) -> Command {
-    let verbs = listed(program.clone());
+/// Returns the names of all verbs.
+pub(crate) fn verbs() -> impl Iterator<Item = &'static str> {
+    GROUPS.iter().flat_map(|(_, verbs)| *verbs).copied()
+}
+
+/// Returns the program with its verbs listed in groups. Those that this system lacks are marked.
+pub(crate) fn grouped(program: Command, lacking: &[&str]) -> Command {
+    let verbs = listed(program.clone(), lacking);
     program.help_template(format!(
         "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{verbs}\
          {{options}}{{after-help}}"
     ))
 }
 
-fn listed(mut program: Command) -> String {
+fn listed(mut program: Command, lacking: &[&str]) -> String {
     program.build();
     let header = *program.get_styles().get_header();
     let name = *program.get_styles().get_literal();
-    let widest = program
-        .get_subcommands()
-        .map(|verb| verb.get_name().len())
-        .max();
-    let widest = widest.unwrap_or(0);
+    let widest = verbs().map(str::len).max().unwrap_or(0);
     let mut text = String::new();
     for (title, verbs) in GROUPS {
         let _ = writeln!(text, "{header}{title}:{header:#}");
         for verb in verbs.iter().filter_map(|it| program.find_subcommand(it)) {
             let about = verb.get_about().map(ToString::to_string);
+            let mark = match lacking.contains(&verb.get_name()) {
+                true => " (needs Linux)",
+                false => "",
+            };
             let _ = writeln!(
                 text,
-                "  {name}{:widest$}{name:#}  {}",
+                "  {name}{:widest$}{name:#}  {}{mark}",
                 verb.get_name(),
                 about.unwrap_or_default()
             );
@@ -75,11 +80,7 @@ mod tests {
         let mut program = crate::Cli::command();
         program.build();
         let mut verbs: Vec<_> = program.get_subcommands().map(Command::get_name).collect();
-        let mut listed: Vec<_> = GROUPS
-            .iter()
-            .flat_map(|(_, verbs)| *verbs)
-            .copied()
-            .collect();
+        let mut listed: Vec<_> = super::verbs().collect();
         verbs.sort_unstable();
         listed.sort_unstable();
         assert_eq!(verbs, listed);

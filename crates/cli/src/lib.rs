@@ -6,25 +6,42 @@
 //! [`main`] is the program. [`embedded`] does the same work for a program that wants rows instead
 //! of text.
 
+#![cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "the verbs that ask Linux's kernel use it")
+)]
+
 mod amount;
 mod capture;
-mod covered;
 mod echoed;
 pub mod embedded;
 mod estimate;
 mod files;
 mod flags;
 mod glossary;
-mod hand;
 mod heard;
 mod help;
 mod outcome;
 mod shown;
 mod stop;
-mod supervise;
 mod terminal;
 mod values;
 mod verbs;
+
+// What the verbs that ask Linux's kernel share.
+#[cfg(target_os = "linux")]
+mod covered;
+#[cfg(target_os = "linux")]
+mod hand;
+#[cfg(target_os = "linux")]
+mod host_flags;
+#[cfg(target_os = "linux")]
+mod looked;
+#[cfg(target_os = "linux")]
+mod supervise;
+// What is said where there is another.
+#[cfg(not(target_os = "linux"))]
+mod system;
 
 use std::ffi::OsString;
 
@@ -53,7 +70,7 @@ pub fn main(typed: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn parsed(typed: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let matches = help::grouped(Cli::command()).try_get_matches_from(typed)?;
+    let matches = help::grouped(Cli::command(), verbs::LACKING).try_get_matches_from(typed)?;
     Cli::from_arg_matches(&matches)
 }
 

@@ -3,9 +3,8 @@
 use std::fmt::Write;
 
 use tinygram_diagnose::{Finding, Obstacles, Summary};
-use tinygram_report::units::counted;
 
-use crate::group::seconds;
+use crate::group::{plural, seconds};
 use crate::results::Diagnosis;
 
 /// Returns what to say if nothing stalled; an empty text if something did. `verbose` names all captures that
@@ -20,7 +19,7 @@ pub fn outcome(results: &Diagnosis, verbose: bool) -> String {
             [_, _, ..] if verbose => format!("{}: ", names.join(", ")),
             [first, others @ ..] if !others.is_empty() => format!(
                 "{first} and {} (--verbose names them): ",
-                counted(others.len() as u64, "other capture")
+                plural(others.len(), "other capture")
             ),
             _ => String::new(),
         };
@@ -47,8 +46,8 @@ pub fn outcome(results: &Diagnosis, verbose: bool) -> String {
         } else {
             ""
         },
-        counted(total.connections.into(), "connection"),
-        counted(total.segments, "segment"),
+        plural(total.connections as usize, "connection"),
+        plural(total.segments as usize, "segment"),
         seconds(total.last_ns - total.first_ns)
     );
     let _ = match total.sight.dominant() {
@@ -160,7 +159,7 @@ pub fn asides(results: &Diagnosis) -> Vec<String> {
     if total.unseen.quic > 0 {
         sentences.push(format!(
             "{} of QUIC: out of scope, for it has neither Nagle's algorithm nor TCP's delayed ACKs.",
-            counted(total.unseen.quic, "frame")
+            plural(total.unseen.quic as usize, "frame")
         ));
     }
     sentences

@@ -1,25 +1,41 @@
 //! One module per verb; this list is the only place that knows them all.
 
-mod bpf;
 mod completions;
-mod cure;
 pub(crate) mod deadlock;
 pub(crate) mod diagnose;
-mod guard;
-mod install;
-mod link;
 mod man;
-mod mcp;
 pub(crate) mod naglemark;
 mod page;
 pub(crate) mod policies;
 pub(crate) mod prevalence;
-mod ps;
 pub(crate) mod reproduce;
-mod run;
-mod set;
-mod watch;
 mod whatif;
+
+#[cfg(target_os = "linux")]
+mod bpf;
+#[cfg(target_os = "linux")]
+mod cure;
+#[cfg(target_os = "linux")]
+mod guard;
+#[cfg(target_os = "linux")]
+mod install;
+#[cfg(target_os = "linux")]
+mod link;
+#[cfg(target_os = "linux")]
+mod mcp;
+#[cfg(target_os = "linux")]
+mod ps;
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
+mod set;
+#[cfg(target_os = "linux")]
+mod watch;
+// On another system these are listed, and refused.
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(not(target_os = "linux"))]
+use elsewhere::{bpf, cure, guard, install, link, mcp, ps, run, set, watch};
 
 use clap::Subcommand;
 
@@ -35,6 +51,12 @@ pub(crate) enum Verb {
     Naglemark(Box<naglemark::Args>),
     /// List the send and ACK policies: one line each, their source, what they need to know
     Policies(policies::Args),
+    /// Give a program or a control group one of the papers' send policies, in the kernel
+    ///
+    /// Each policy is a BPF congestion control that holds small segments and leaves all else to the kernel's own. While this
+    /// runs, every connection that the program or group opens or accepts has the policy, with TCP_NODELAY set, so that the
+    /// kernel's own rule adds nothing. At the end they get back what they had; after a kill -9 open connections keep the
+    /// policy, and no other gets it. It takes root, Linux 6.4 or newer, and control groups of version 2.
     Bpf(bpf::Args),
     Deadlock(deadlock::Args),
     Diagnose(diagnose::Args),
@@ -49,16 +71,61 @@ pub(crate) enum Verb {
     /// writes headers and body apart (--eager holds there as well). --policy observe --stats shows what a
     /// program would gain, and which of its lines make the writes that wait; it changes nothing.
     Run(run::Args),
+    /// Set options of live sockets, whoever owns them, without touching the program
+    ///
+    /// TARGET is a process (by id or name), a script, a systemd unit, a container, a port, or a control group's path.
+    /// OPTION=VALUE is nodelay=on|off, delack-max=8ms (the longest that this end delays an acknowledgment),
+    /// notsent-lowat=16K, or congestion=NAME; of a network namespace, named by a process in it, pingpong=1..255 or
+    /// autocorking=on|off; of the routes of the connections, quickack=on|off. What is changed is in a journal before it is changed, so --undo works after a
+    /// crash, too. SSH's sockets are left out unless they are named. It takes root, or CAP_BPF, CAP_PERFMON and
+    /// CAP_NET_ADMIN.
     Set(set::Args),
+    /// End the stalls of a running program without touching it, if its own connections prove that it helps
+    ///
+    /// Looks what stalls, then tries what ends it (TCP_NODELAY on the senders that stall, or a bound of the delayed ACK on
+    /// the receiver) in periods with it and without it, in an order that is drawn, or on half of the clients' connections.
+    /// It is kept only if stalls became fewer beyond chance and neither answers a second nor their times became worse; else it
+    /// is put back, and a sentence says why. It takes root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN.
     Cure(cure::Args),
     Whatif(whatif::Args),
+    /// Make a remedy last: for a systemd unit, a port, a control group or a container
+    ///
+    /// --unit adds a drop-in that loads the library of `run` into a service. --cure adds a service that runs `cure --watch`.
+    /// --config does so for each policy of a file. What is written is in a manifest before it is written, so --remove leaves
+    /// the files as they were, after a crash, too. Nothing is started or stopped: the commands for that are printed.
     Install(Box<install::Args>),
     /// Show every TCP connection with its process and its live options
     Ps(ps::Args),
+    /// Show stalls and floods on this host as they happen, by process, without a capture
+    ///
+    /// Asks the kernel (BPF at its own tracepoints) when a short segment is held back, why, until when, and
+    /// by whose write; says who waited, what it cost, and what helps at either end. Nothing is changed on
+    /// the host, and nothing stays attached when it ends. Needs root, or CAP_BPF and CAP_PERFMON, and Linux
+    /// 6.3; elsewhere packets are read instead, which takes root or CAP_NET_RAW.
     Watch(watch::Args),
+    /// Run a test suite or a benchmark, and fail if a connection of it stalls
+    ///
+    /// A connection stalls if TCP holds a short segment while the process that wrote it waits for its peer.
+    /// Stalls are detected when the process waits and its peer's timer of delayed acknowledgments expires, not by a
+    /// time limit. The exit
+    /// code is the command's if that is not 0, else 1 if there were stalls that are not accepted, else 0; 3 if they
+    /// could not be looked for, or fewer connections were seen than --min-connections wants. The kernel is asked
+    /// where it can be (root, or CAP_BPF and CAP_PERFMON, and Linux 6.3); else a library is preloaded, which takes no
+    /// privileges.
     Guard(guard::Args),
+    /// Join two network namespaces by an emulated link: rate, delay, loss and the rest
+    ///
+    /// Also makes the namespaces, or uses two existing ones. A COMMAND runs in the first and finds the
+    /// address of its peer in TINYGRAM_PEER and TINYGRAM_PEER6; without one, the link stays until Ctrl-C.
+    /// Nothing is left behind.
     Link(link::Args),
     Page(page::Args),
+    /// Answer a coding agent's questions: these verbs as tools of the Model Context Protocol
+    ///
+    /// Serves one client on standard input and output until it closes them. The tools are is_it_nagle, diagnose, watch, ps,
+    /// whatif, cure_dry_run, prevalence and deadlock. Answers are typed and short; text that others chose (names, lines of logs) is
+    /// escaped and stands in fields called untrusted. Files are read beneath --root only. Nothing is changed on the host unless
+    /// --allow-changes names a target.
     Mcp(mcp::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
@@ -77,7 +144,7 @@ impl Verb {
             Self::Prevalence(args) => prevalence::run(&args),
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
-            Self::Mcp(args) => mcp::run(args),
+            Self::Mcp(args) => mcp::run(&args),
             Self::Page(args) => page::run(&args),
             Self::Link(args) => link::run(&args),
             Self::Ps(args) => ps::run(&args),
@@ -92,6 +159,12 @@ impl Verb {
         }
     }
 }
+
+/// The verbs that this system lacks.
+#[cfg(target_os = "linux")]
+pub(crate) const LACKING: &[&str] = &[];
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::LACKING;
 
 /// Writes results to standard output, whole or not at all.
 fn print(bytes: &[u8]) -> Result<Done, Failure> {

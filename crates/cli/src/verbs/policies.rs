@@ -4,7 +4,6 @@ use serde::Serialize;
 use tinygram_engine::receiver::ack_policy::AckPolicy;
 use tinygram_engine::sender::send_policy::{Needs, Registered, SendPolicy};
 use tinygram_kernel::BpfPolicy;
-use tinygram_naglemark_live::in_kernel;
 use tinygram_report::{Column, Document, Entry, Table, csv, json};
 use tinygram_tables::{Rows, schemas};
 
@@ -118,7 +117,7 @@ fn listed() -> Vec<Listed> {
 
 /// Returns what runs a send policy.
 fn runs_on(entry: &Registered) -> String {
-    let as_bpf = in_kernel(entry).map(|_| "bpf");
+    let as_bpf = BpfPolicy::named(entry.name).map(|_| "bpf");
     let beside = match entry.name {
         "flush-on-block" => Some("run"),
         "flush-on-block-eager" => Some("run --eager"),

@@ -8,11 +8,10 @@ mod timeline;
 
 use std::io;
 
-use tinygram_report::units::counted;
 use tinygram_report::{Article, Column, Entry, Page, Part, Section, Table, Tone};
 use tinygram_stalls::recipes;
 
-use crate::group::{Group, groups};
+use crate::group::{Group, groups, plural};
 use crate::outcome::{asides, outcome};
 use crate::results::Diagnosis;
 
@@ -124,7 +123,7 @@ fn left_out(all: usize, listed: usize, noun: &str) -> Vec<String> {
         0 => Vec::new(),
         more => vec![format!(
             "... and {}.",
-            counted(more as u64, &format!("more {noun}"))
+            plural(more, &format!("more {noun}"))
         )],
     }
 }

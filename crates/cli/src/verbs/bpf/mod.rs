@@ -14,12 +14,6 @@ use crate::outcome::{Done, Failure};
 use crate::values::{Names, duration, size, span};
 use plan::Plan;
 
-/// Give a program or a control group one of the papers' send policies, in the kernel
-///
-/// Each policy is a BPF congestion control that holds small segments and leaves all else to the kernel's own. While this
-/// runs, every connection that the program or group opens or accepts has the policy, with TCP_NODELAY set, so that the
-/// kernel's own rule adds nothing. At the end they get back what they had; after a kill -9 open connections keep the
-/// policy, and no other gets it. It takes root, Linux 6.4 or newer, and control groups of version 2.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

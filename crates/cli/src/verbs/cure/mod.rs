@@ -15,18 +15,13 @@ use std::time::Duration;
 use tinygram_host::clock::processor_ns;
 use tinygram_host::pace::Share;
 
-use crate::flags::{JournalFolder, Places};
+use crate::flags::Places;
+use crate::host_flags::JournalFolder;
 use crate::outcome::{Done, Failure};
 use crate::stop;
 use crate::values::span;
 use plan::{MOST_WATCH, Plan};
 
-/// End the stalls of a running program without touching it, if its own connections prove that it helps
-///
-/// Looks what stalls, then tries what ends it (TCP_NODELAY on the senders that stall, or a bound of the delayed ACK on
-/// the receiver) in periods with it and without it, in an order that is drawn, or on half of the clients' connections.
-/// It is kept only if stalls became fewer beyond chance and neither answers a second nor their times became worse; else it
-/// is put back, and a sentence says why. It takes root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

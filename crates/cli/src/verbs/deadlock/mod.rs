@@ -1,7 +1,7 @@
-//! `tinygram deadlock`: typed ([`args`]) -> meant ([`plan`]) -> done ([`done`]) -> shown ([`show`]).
+//! `tinygram deadlock`: typed ([`args`]) -> meant ([`plan`]) -> done ([`find`]) -> shown ([`show`]).
 
 mod args;
-mod done;
+mod find;
 mod plan;
 mod show;
 
@@ -13,7 +13,7 @@ use tinygram_tables::Rows;
 use crate::files::failed;
 use crate::outcome::{Done, Failure};
 use crate::{capture, stop, terminal};
-use done::Findings;
+use find::Findings;
 use plan::Plan;
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {

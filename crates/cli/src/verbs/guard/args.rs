@@ -6,15 +6,6 @@ use clap::ValueEnum;
 
 use super::accepted::Line;
 
-/// Run a test suite or a benchmark, and fail if a connection of it stalls
-///
-/// A connection stalls if TCP holds a short segment while the process that wrote it waits for its peer.
-/// Stalls are detected when the process waits and its peer's timer of delayed acknowledgments expires, not by a
-/// time limit. The exit
-/// code is the command's if that is not 0, else 1 if there were stalls that are not accepted, else 0; 3 if they
-/// could not be looked for, or fewer connections were seen than --min-connections wants. The kernel is asked
-/// where it can be (root, or CAP_BPF and CAP_PERFMON, and Linux 6.3); else a library is preloaded, which takes no
-/// privileges.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

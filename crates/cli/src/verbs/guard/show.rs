@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use tinygram_report::Destination;
-use tinygram_report::units::counted;
 use tinygram_stalls::{Advice, Case};
 
 use super::accepted::Accepted;
@@ -97,7 +96,7 @@ fn say(looked: &Looked, accepted: &Accepted) {
     }
     let mut line = format!(
         "tinygram guard: {}{}, {}",
-        amount::in_words(looked.seen),
+        crate::looked::in_words(looked.seen),
         match looked.segments_unknown {
             0 => String::new(),
             1 => " (those of 1 connection unknown)".to_owned(),
@@ -108,19 +107,19 @@ fn say(looked: &Looked, accepted: &Accepted) {
     if looked.apart > 0 {
         line += &format!(
             "; {} that the writing thread did not wait for",
-            counted(looked.apart, "hold")
+            amount::counted(looked.apart, "hold")
         );
     }
     if looked.prompt > 0 {
         line += &format!(
             "; {} that no timer of delayed acknowledgments ended",
-            counted(looked.prompt, "hold")
+            amount::counted(looked.prompt, "hold")
         );
     }
     if let Some(slower) = looked.slower.filter(|slower| *slower > 0) {
         line += &format!(
             "; {} that a slower acknowledgment would have held",
-            counted(slower, "short write")
+            amount::counted(slower, "short write")
         );
     }
     remark(&line);

@@ -16,11 +16,6 @@ use crate::outcome::{Done, Failure};
 use crate::values::span;
 use crate::verbs::run::parse_only;
 
-/// Make a remedy last: for a systemd unit, a port, a control group or a container
-///
-/// --unit adds a drop-in that loads the library of `run` into a service. --cure adds a service that runs `cure --watch`.
-/// --config does so for each policy of a file. What is written is in a manifest before it is written, so --remove leaves
-/// the files as they were, after a crash, too. Nothing is started or stopped: the commands for that are printed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -13,11 +13,6 @@ use crate::supervise;
 use crate::values::{count, duration, rate};
 use plan::Plan;
 
-/// Join two network namespaces by an emulated link: rate, delay, loss and the rest
-///
-/// Also makes the namespaces, or uses two existing ones. A COMMAND runs in the first and finds the
-/// address of its peer in TINYGRAM_PEER and TINYGRAM_PEER6; without one, the link stays until Ctrl-C.
-/// Nothing is left behind.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = EXAMPLES,

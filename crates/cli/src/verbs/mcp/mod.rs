@@ -8,16 +8,10 @@ mod plan;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::flags::JournalFolder;
+use crate::host_flags::JournalFolder;
 use crate::outcome::{Done, Failure};
 use crate::values::{size, span};
 
-/// Answer a coding agent's questions: these verbs as tools of the Model Context Protocol
-///
-/// Serves one client on standard input and output until it closes them. The tools are is_it_nagle, diagnose, watch, ps,
-/// whatif, cure_dry_run, prevalence and deadlock. Answers are typed and short; text that others chose (names, lines of logs) is
-/// escaped and stands in fields called untrusted. Files are read beneath --root only. Nothing is changed on the host unless
-/// --allow-changes names a target.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -50,7 +44,7 @@ pub(crate) struct Args {
 }
 
 #[cfg(feature = "mcp")]
-pub(crate) fn run(args: Args) -> Result<Done, Failure> {
+pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let limits = plan::limits(args).map_err(Failure::Input)?;
     match tinygram_mcp::serve(limits) {
         Ok(_) => Ok(Done::Well),
@@ -60,7 +54,7 @@ pub(crate) fn run(args: Args) -> Result<Done, Failure> {
 
 /// Says that this build has no server.
 #[cfg(not(feature = "mcp"))]
-pub(crate) fn run(_: Args) -> Result<Done, Failure> {
+pub(crate) fn run(_: &Args) -> Result<Done, Failure> {
     let text = "mcp is not in this build (accepted: packages, which have it, or a program of cargo build --features mcp)";
     Err(Failure::Input(text.to_owned()))
 }

@@ -9,7 +9,7 @@ use tinygram_mcp::{Allowed, Limits};
 
 use super::Args;
 
-pub(super) fn limits(args: Args) -> Result<Limits, String> {
+pub(super) fn limits(args: &Args) -> Result<Limits, String> {
     if !(LEAST_CALL..=MOST_CALL).contains(&args.max_call) {
         return Err(format!(
             "--max-call {:?}: accepted are lengths from 2s to 10m",
@@ -20,8 +20,8 @@ pub(super) fn limits(args: Args) -> Result<Limits, String> {
         program: program()?,
         most_octets: args.max_file,
         longest: args.max_call,
-        allowed: allowed(&args)?,
-        roots: args.root,
+        allowed: allowed(args)?,
+        roots: args.root.clone(),
     })
 }
 

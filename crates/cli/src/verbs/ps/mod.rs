@@ -22,7 +22,8 @@ use std::time::Instant;
 
 use tinygram_host::names::Names;
 
-use crate::flags::{JournalFolder, Places};
+use crate::flags::Places;
+use crate::host_flags::JournalFolder;
 use crate::outcome::{Done, Failure};
 use crate::stop;
 use order::Sort;

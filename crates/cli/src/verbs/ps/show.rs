@@ -9,8 +9,8 @@ use tinygram_watch::seen::Seen;
 use super::connection::{Connection, Owner};
 use super::socket::Options;
 use super::table::Table;
-use crate::amount::in_words;
 use crate::covered::State;
+use crate::looked::in_words;
 
 /// Returns a line per connection, in lines of at most `width`, and another beneath it if it shows signs of trouble.
 pub(crate) fn text(table: &Table, width: usize) -> String {

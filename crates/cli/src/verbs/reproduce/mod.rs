@@ -1,9 +1,11 @@
-//! `tinygram reproduce`: typed ([`args`]) -> meant ([`plan`]) -> done ([`done`]) -> shown
+//! `tinygram reproduce`: typed ([`args`]) -> meant ([`plan`]) -> done ([`bench`]) -> shown
 //! ([`outputs`], [`show`]).
 
 mod args;
-mod done;
+mod bench;
 mod here;
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
+mod measured;
 mod outputs;
 mod plan;
 mod show;
@@ -24,7 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     }
     stop::at_once();
     let reproduced = reproduced(args, &plan)?;
-    let found = match done::Tally::of_all(&reproduced).misses {
+    let found = match bench::Tally::of_all(&reproduced).misses {
         0 => Done::Well,
         _ => Done::Found,
     };
@@ -39,9 +41,9 @@ pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
     Ok(vec![show::rows(&reproduced(args, &plan)?)])
 }
 
-fn reproduced(args: &Args, plan: &Plan) -> Result<Vec<done::Reproduced>, Failure> {
+fn reproduced(args: &Args, plan: &Plan) -> Result<Vec<bench::Reproduced>, Failure> {
     let pool = args.processors.pool()?;
-    done::tell_how_long(plan, &pool)?;
-    let progress = terminal::Progress::over(plan.experiments.all().count() as u64, "reproducing");
-    Ok(done::reproduce(plan, &pool, &progress))
+    bench::tell_how_long(plan, &pool)?;
+    let progress = terminal::Progress::over(plan.experiments().count() as u64, "reproducing");
+    Ok(bench::reproduce(plan, &pool, &progress))
 }

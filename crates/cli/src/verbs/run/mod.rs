@@ -23,7 +23,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tinygram_coalesce::{Only, Policy, Rules};
 
-use crate::flags::JournalFolder;
+use crate::host_flags::JournalFolder;
 use crate::outcome::{Done, Failure};
 pub(crate) use cgroup::own_group;
 use plan::Plan;

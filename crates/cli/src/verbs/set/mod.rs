@@ -11,19 +11,12 @@ mod show;
 
 use std::time::Duration;
 
-use crate::flags::{JournalFolder, Places};
+use crate::flags::Places;
+use crate::host_flags::JournalFolder;
 use crate::outcome::{Done, Failure};
 use crate::values::span;
 use plan::Plan;
 
-/// Set options of live sockets, whoever owns them, without touching the program
-///
-/// TARGET is a process (by id or name), a script, a systemd unit, a container, a port, or a control group's path.
-/// OPTION=VALUE is nodelay=on|off, delack-max=8ms (the longest that this end delays an acknowledgment),
-/// notsent-lowat=16K, or congestion=NAME; of a network namespace, named by a process in it, pingpong=1..255 or
-/// autocorking=on|off; of the routes of the connections, quickack=on|off. What is changed is in a journal before it is changed, so --undo works after a
-/// crash, too. SSH's sockets are left out unless they are named. It takes root, or CAP_BPF, CAP_PERFMON and
-/// CAP_NET_ADMIN.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -5,12 +5,6 @@ use std::time::Duration;
 use crate::flags::Places;
 use crate::values::{duration, span};
 
-/// Show stalls and floods on this host as they happen, by process, without a capture
-///
-/// Asks the kernel (BPF at its own tracepoints) when a short segment is held back, why, until when, and
-/// by whose write; says who waited, what it cost, and what helps at either end. Nothing is changed on
-/// the host, and nothing stays attached when it ends. Needs root, or CAP_BPF and CAP_PERFMON, and Linux
-/// 6.3; elsewhere packets are read instead, which takes root or CAP_NET_RAW.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -12,8 +12,8 @@ use super::otlp::Ended;
 use super::repeats::Repeats;
 use super::screen::Screen;
 use super::{Args, json, screen, sentence, table};
-use crate::amount::in_words;
 use crate::glossary::Glosses;
+use crate::looked::in_words;
 use crate::outcome::Failure;
 use crate::terminal;
 
@@ -77,14 +77,6 @@ impl Show {
             _ => {}
         }
         Ok(())
-    }
-
-    /// Says what is wrong beside the watch, or is well again.
-    pub(super) fn remark(&mut self, line: String) {
-        match self.manner {
-            Manner::Screen => self.screen.remark(line),
-            _ => terminal::remark(&format!("tinygram watch: {line}")),
-        }
     }
 
     pub(super) fn breathe(&mut self, watch: &Watch, watched: Duration) -> Result<(), Failure> {

@@ -2,7 +2,10 @@
 
 mod answer;
 mod done;
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
+mod live;
 mod plan;
+mod seen;
 mod show;
 
 use std::time::Duration;

@@ -4,26 +4,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tinygram_engine::sender::send_policy::SendPolicy;
-use tinygram_host::clock::tick;
-use tinygram_host::root::Root;
-use tinygram_host::target::Target;
 use tinygram_whatif::change::Change;
 
 use super::Args;
+use super::live::{self, Live};
 use crate::flags::Places;
 
 /// Where the conversations are from.
 pub(super) enum From {
     /// The connections of these targets.
-    Live(Vec<Target>),
+    Live(Live),
     /// A capture.
     Capture(PathBuf),
 }
 
 pub(super) struct Plan {
     pub(super) from: From,
-    /// Where the names of pods and containers are.
-    pub(super) root: Root,
     /// What is asked for; every remedy if there is nothing.
     pub(super) changes: Vec<Change>,
     pub(super) look: Duration,
@@ -40,7 +36,7 @@ impl Plan {
         let (changes, targets): (Vec<_>, Vec<_>) = args.words.iter().partition(is_change);
         let mut all = Vec::new();
         for word in changes {
-            all.push(Change::parse(word, tick())?);
+            all.push(Change::parse(word, live::tick())?);
         }
         for name in &args.policy {
             let policy: SendPolicy = name
@@ -48,9 +44,10 @@ impl Plan {
                 .map_err(|unknown| format!("--policy {unknown}"))?;
             all.push(Change::Policy(policy));
         }
+        let from = From::of(&targets, &args.places)?;
+        live::check(&args.places)?;
         Ok(Self {
-            from: From::of(&targets, &args.places)?,
-            root: args.places.root()?,
+            from,
             changes: all,
             look: args.look,
             seed: args.seed,
@@ -64,14 +61,14 @@ impl From {
     fn of(words: &[&String], places: &Places) -> Result<Self, String> {
         let captures: Vec<_> = words.iter().filter(|word| is_capture(word)).collect();
         match (captures[..].first(), words.len()) {
-            (None, 0) if places.is_given() => Ok(Self::Live(places.targets(&[])?)),
+            (None, 0) if places.is_given() => Ok(Self::Live(Live::of(&[], places)?)),
             (None, 0) => Err(
                 "no target: accepted are a process, a unit, a container, a port, a control group, or a capture's file"
                     .to_owned(),
             ),
             (None, _) => {
                 let targets: Vec<String> = words.iter().map(ToString::to_string).collect();
-                Ok(Self::Live(places.targets(&targets)?))
+                Ok(Self::Live(Live::of(&targets, places)?))
             }
             (Some(path), 1) if Path::new(path).is_file() => Ok(Self::Capture(path.into())),
             (Some(path), 1) => Err(format!("{path}: there is no such file")),
@@ -82,10 +79,7 @@ impl From {
     /// Returns what it is called.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::Live(targets) => {
-                let targets: Vec<_> = targets.iter().map(ToString::to_string).collect();
-                targets.join(", ")
-            }
+            Self::Live(live) => live.name(),
             Self::Capture(path) => path.display().to_string(),
         }
     }

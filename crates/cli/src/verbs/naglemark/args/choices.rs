@@ -40,6 +40,11 @@ impl BackendName {
     pub(crate) const fn is_kernel(self) -> bool {
         matches!(self, Self::Kernel | Self::Bpf)
     }
+
+    /// Returns whether packets are real.
+    pub(crate) fn is_real(self) -> bool {
+        self != Self::Sim
+    }
 }
 
 /// What joins the two ends.

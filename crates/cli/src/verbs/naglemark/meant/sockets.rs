@@ -7,7 +7,6 @@ use tinygram_engine::profile::Profile;
 use tinygram_engine::socket::copy_rule::CopyRule;
 use tinygram_naglemark::hosts::{HostsKind, Impairment, LinuxHosts, Model, Over};
 use tinygram_naglemark::{Backend, Error, MediumKind, NOMINAL_RATE, Plan, TrialType};
-use tinygram_naglemark_live::{Kernel, Line, Options, OurStack, Settings, Where};
 
 use super::workload::Workload;
 use super::{
@@ -17,6 +16,8 @@ use crate::echoed::{milliseconds, profile_name};
 use crate::outcome::Failure;
 use crate::values::virtual_time;
 use crate::verbs::naglemark::args::{Args, BackendName, LengthChoice, Server};
+use crate::verbs::naglemark::ends::Ends;
+use crate::verbs::naglemark::real::Joined;
 
 /// Backends with sockets, and the paths between their ends. It serialises as the parameters that these have.
 #[derive(Clone, Debug, Serialize)]
@@ -28,18 +29,15 @@ pub(in super::super) struct OnSockets {
     /// The rules of the sender, if it is not a kernel.
     #[serde(serialize_with = "profile_name")]
     pub(in super::super) profile: &'static Profile,
-    /// The options that sockets get before they are connected.
-    #[serde(flatten)]
-    pub(in super::super) options: Options,
+    /// The options that sockets get before they are connected, in octets.
+    pub(in super::super) mss: Option<u16>,
+    pub(in super::super) receive_buffer: Option<u64>,
     /// The properties of the simulated hosts.
     #[serde(skip)]
     over: Over,
-    /// The path between the kernel's sockets.
+    /// What joins real ends, if there are any.
     #[serde(skip)]
-    place: Where,
-    /// The path between the stack and the kernel.
-    #[serde(skip)]
-    line: Line,
+    joined: Option<Joined>,
     /// The rate of the link; absent if it is as fast as the machine.
     #[serde(rename = "rate_bits_per_second", serialize_with = "or_nominal")]
     rate: Option<u64>,
@@ -53,7 +51,7 @@ pub(super) fn meant(args: &Args) -> Result<Meant, Failure> {
     let backends = distinct(&args.backend);
     let over = over(args, &backends)?;
     check_model(args)?;
-    let (place, line) = path::joined(args, &backends)?;
+    let joined = path::joined(args, &backends)?;
     let Workload {
         trial_types,
         lengths,
@@ -78,12 +76,9 @@ pub(super) fn meant(args: &Args) -> Result<Meant, Failure> {
         hosts: args.hosts,
         over,
         profile,
-        options: Options {
-            mss: args.mss,
-            receive_buffer: args.receive_buffer,
-        },
-        place,
-        line,
+        mss: args.mss,
+        receive_buffer: args.receive_buffer,
+        joined,
         rate: args.rate,
         rtt: path::rtt(args),
         impairment: args.impairment.into(),
@@ -103,30 +98,24 @@ impl OnSockets {
         name: BackendName,
         plan: &Plan,
     ) -> Result<Box<dyn Backend>, Error> {
-        Ok(match name {
-            BackendName::Sim => Box::new(self.simulated()),
-            BackendName::Kernel => Box::new(Kernel::open(&self.place, self.options)?),
-            BackendName::Bpf => Box::new(Kernel::with_policies(
-                &self.place,
-                self.options,
-                &plan.policies,
-            )?),
-            BackendName::Stack => Box::new(OurStack::open(&Settings {
-                line: self.line.clone(),
-                profile: self.profile,
-                options: self.options,
-                socket_buffers: plan.socket_buffers.clone(),
-                policies: plan.policies.clone(),
-            })?),
-        })
+        let ends = Ends {
+            profile: self.profile,
+            mss: self.mss,
+            receive_buffer: self.receive_buffer,
+        };
+        let real = match &self.joined {
+            Some(joined) => joined.open(name, ends, plan)?,
+            None => None,
+        };
+        Ok(real.unwrap_or_else(|| Box::new(self.simulated())))
     }
 
     fn simulated(&self) -> LinuxHosts {
         let hosts = LinuxHosts::new(self.over);
         LinuxHosts {
             profile: self.profile,
-            mss: self.options.mss.unwrap_or(hosts.mss),
-            receive_buffer: self.options.receive_buffer.unwrap_or(hosts.receive_buffer),
+            mss: self.mss.unwrap_or(hosts.mss),
+            receive_buffer: self.receive_buffer.unwrap_or(hosts.receive_buffer),
             bits_per_second: self.rate,
             rtt: virtual_time(self.rtt),
             impairment: self.impairment,
@@ -136,10 +125,10 @@ impl OnSockets {
 
     /// Returns whether namespaces must be made for the run.
     pub(in super::super) fn needs_namespaces(&self) -> bool {
-        self.backends.iter().any(|backend| match backend {
-            BackendName::Sim => false,
-            BackendName::Kernel | BackendName::Bpf => self.place.needs_namespaces(),
-            BackendName::Stack => true,
+        let joined = self.joined.as_ref();
+        joined.is_some_and(|joined| {
+            let mut backends = self.backends.iter();
+            backends.any(|backend| joined.needs_namespaces(*backend))
         })
     }
 }

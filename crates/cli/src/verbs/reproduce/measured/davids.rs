@@ -20,7 +20,7 @@ const WARM_UP: usize = 3;
 const OWN_CLOCK: &str = "its clock of acknowledgments ticks every 50 ms; Linux's timer takes 40 ms or more from the data on, and has no \
                          tick";
 
-pub(super) fn run(effort: &Effort) -> Outcome {
+pub(in super::super) fn run(effort: &Effort) -> Outcome {
     let mut here = Here::over(Some(RATE), Duration::ZERO, ETHERNET_MTU, effort.seed);
     for published in &TRACES {
         trace(&mut here, published);

@@ -28,7 +28,7 @@ const SWEPT: [SendPolicy; 5] = [
     SendPolicy::DoupnikLiberal,
 ];
 
-pub(super) fn run(effort: &Effort) -> Outcome {
+pub(in super::super) fn run(effort: &Effort) -> Outcome {
     let mut here = Here::over(Some(RATE), Duration::ZERO, ETHERNET_MTU, effort.seed);
     for pair in &TABLE {
         for setting in Setting::ALL {

@@ -21,7 +21,7 @@ const MTU: u16 = ATM_MSS + 40;
 /// A cell of the paper's table that is below this many Mbit/s deadlocks: each of its flights waits for a tick.
 const DEADLOCKED: f64 = 1.0;
 
-pub(super) fn run(effort: &Effort) -> Outcome {
+pub(in super::super) fn run(effort: &Effort) -> Outcome {
     let mut here = Here::over(None, Duration::ZERO, MTU, effort.seed);
     for (table, policy, printed) in [
         ("1", "nagle", &TABLE_1),

@@ -1,8 +1,8 @@
 //! The policies that are measured: those of a socket, and the engine's own rules.
 
 use tinygram_engine::sender::send_policy::{NAGLIM_DEFAULT, Registered, SendPolicy};
+use tinygram_kernel::BpfPolicy;
 use tinygram_naglemark::{Policy, SocketPolicy};
-use tinygram_naglemark_live::in_kernel;
 use tinygram_papers::mogul::tables::VARIANTS;
 
 use super::{REAL, refused};
@@ -71,7 +71,7 @@ pub(super) fn of_sockets(
 ) -> Result<Vec<OnSocket>, Failure> {
     let has = |backend| backends.contains(&backend);
     let (has_kernel, has_bpf) = (has(BackendName::Kernel), has(BackendName::Bpf));
-    let known = |entry: &&Registered| !has_bpf || in_kernel(entry).is_some();
+    let known = |entry: &&Registered| !has_bpf || BpfPolicy::named(entry.name).is_some();
     let told = || SocketPolicy::ALL.into_iter().map(OnSocket::Told);
     let ours = || SendPolicy::LIST.iter().filter(known).map(OnSocket::Ours);
     let mut policies = Vec::new();

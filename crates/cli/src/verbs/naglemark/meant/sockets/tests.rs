@@ -53,7 +53,7 @@ fn each_backend_is_told_what_it_can_be_told() {
 fn the_link_is_the_likest_that_the_backends_have() {
     let links = |line| {
         let (_, on) = meant(line).unwrap();
-        (on.place.name(), on.line.name())
+        on.joined.unwrap().names()
     };
     assert_eq!(links("--backend kernel").0, "loopback");
     assert_eq!(links("--backend kernel,stack"), ("veth", "tun"));

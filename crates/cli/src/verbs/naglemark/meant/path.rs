@@ -1,20 +1,18 @@
 //! The path between the two ends, for each backend: the flags about it, checked against each other.
 
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
-use tinygram_link::emulator::Rules;
-use tinygram_link::veth::Offload;
 use tinygram_naglemark::hosts::Impairment;
-use tinygram_naglemark_live::{Line, Where};
 
 use super::{KERNELS, REAL, refused};
 use crate::outcome::Failure;
 use crate::verbs::naglemark::args::{Args, BackendName, LinkName};
+use crate::verbs::naglemark::ends::Path;
+use crate::verbs::naglemark::real::Joined;
 
-/// Returns what joins the kernel's sockets, and what joins the stack to the kernel. The simulator
+/// Returns what joins the ends of the backends with real packets, if there are any. The simulator
 /// uses the same figures.
-pub(super) fn joined(args: &Args, backends: &[BackendName]) -> Result<(Where, Line), Failure> {
+pub(super) fn joined(args: &Args, backends: &[BackendName]) -> Result<Option<Joined>, Failure> {
     check_backends(args, backends)?;
     if args.rtt.is_some() && args.delay.is_some() {
         return refused("--rtt and --delay both set the path's latency; give one of them".into());
@@ -33,31 +31,22 @@ pub(super) fn joined(args: &Args, backends: &[BackendName]) -> Result<(Where, Li
     }
     let impairment = Impairment::from(args.impairment);
     let is_impaired = args.rate.is_some() || !rtt(args).is_zero() || impairment != Impairment::NONE;
-    let is_real = backends.iter().any(|backend| *backend != BackendName::Sim);
+    let is_real = backends.iter().any(|backend| backend.is_real());
     if is_real && is_impaired && link != LinkName::Emulated {
         return refused(
             "--rate, --rtt, --delay, --loss, --reorder and --duplicate need --link emulated where packets are real".into(),
         );
     }
-    let rules = Rules {
+    let path = Path {
+        connect: args.connect.as_deref(),
+        link,
+        offload: args.offload,
         rate: args.rate,
         delay: rtt(args) / 2,
         impairment,
-        reorder_by: REORDER_BY,
-        ..Rules::NONE
+        seed: args.chance.seed,
     };
-    let line = match link {
-        LinkName::Emulated => Line::Emulated(rules, args.chance.seed),
-        LinkName::Loopback | LinkName::Veth => Line::Tun,
-    };
-    let place = match (&args.connect, link) {
-        (Some(typed), _) => Where::Remote(resolve(typed)?),
-        (None, LinkName::Loopback) => Where::Loopback,
-        (None, LinkName::Veth) if args.offload => Where::Veth(Offload::On),
-        (None, LinkName::Veth) => Where::Veth(Offload::Off),
-        (None, LinkName::Emulated) => Where::Emulated(rules, args.chance.seed),
-    };
-    Ok((place, line))
+    is_real.then(|| Joined::by(&path)).transpose()
 }
 
 /// Checks that flags about links apply to a backend that is measured.
@@ -114,24 +103,11 @@ fn check_backends(args: &Args, backends: &[BackendName]) -> Result<(), Failure> 
     Ok(())
 }
 
-fn resolve(typed: &str) -> Result<SocketAddr, Failure> {
-    let mut found = typed.to_socket_addrs().map_err(|error| {
-        Failure::Input(format!(
-            "--connect {typed}: {error}; accepted: HOST:PORT as naglemark serve prints it"
-        ))
-    })?;
-    found
-        .next()
-        .map_or_else(|| refused(format!("--connect {typed}: no such host")), Ok)
-}
-
 /// Returns the round-trip time.
 pub(super) fn rtt(args: &Args) -> Duration {
     let both_ways = args.delay.map(|one_way| 2 * one_way);
     args.rtt.or(both_ways).unwrap_or_default()
 }
 
-/// Long enough for the next few segments to overtake.
-const REORDER_BY: Duration = Duration::from_millis(1);
 /// `TCP_MIN_MSS`.
 const LEAST_MSS: u16 = 88;

@@ -48,7 +48,7 @@ const SERVERS: [Server; 4] = [
 /// "10 Mbit/s Ethernet" (section 2.1), in bits per second.
 const RATE: u64 = 10_000_000;
 
-pub(super) fn run(effort: &Effort) -> Outcome {
+pub(in super::super) fn run(effort: &Effort) -> Outcome {
     let mut here = Here::over(Some(RATE), Duration::ZERO, ETHERNET_MTU, effort.seed);
     let http = vec![("fixes", text("HTTP")), ("measure", text("retrieval [ms]"))];
     here.cannot(
