@@ -1,11 +1,6 @@
-//! Amounts in words: how many, what is estimated, and when something was.
+//! Amounts in words: what is estimated, and when something was.
 
 use tinygram_whatif::prediction::Estimate;
-
-/// Returns a number with its noun: `1 write`, `20 writes`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
-    tinygram_diagnosis::plural(count as usize, noun)
-}
 
 /// Returns a number with three digits that count.
 pub(crate) fn three(number: f64) -> String {

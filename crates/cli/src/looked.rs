@@ -1,8 +1,7 @@
 //! How much was looked at, in words.
 
+use tinygram_report::units::counted;
 use tinygram_watch::seen::Seen;
-
-use crate::amount::counted;
 
 /// Returns how much was seen, in words.
 pub(crate) fn in_words(seen: Seen) -> String {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use tinygram_diagnose::{ConnectionReport, Finding, Kind, Side};
+use tinygram_report::units::counted;
 use tinygram_stalls::ms;
 
 use crate::capture::Capture;
@@ -93,7 +94,7 @@ impl<'a> Group<'a> {
         let cost = match self.kind.is_stall() {
             true => format!(
                 "{} cost {} of {}",
-                plural(self.findings.len(), "stall"),
+                counted(self.findings.len() as u64, "stall"),
                 seconds(self.cost_ns),
                 seconds(self.duration_ns)
             ),
@@ -152,14 +153,6 @@ impl<'a> Group<'a> {
 
 /// The most findings whose frames a filter lists: some 800 characters.
 const FILTERED: usize = 40;
-
-/// Returns a number with its noun: `1 write`, `20 writes`.
-pub fn plural(count: usize, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        count => format!("{count} {noun}s"),
-    }
-}
 
 /// Returns a duration for people to read. Nobody counts days in seconds.
 pub fn seconds(ns: i64) -> String {

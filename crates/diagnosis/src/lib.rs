@@ -20,7 +20,7 @@ pub mod totals;
 pub mod trace;
 
 pub use capture::{Capture, Open, Source, Work};
-pub use group::{Group, groups, plural, rtt, seconds};
+pub use group::{Group, groups, rtt, seconds};
 pub use json::Echo;
 pub use outcome::{asides, outcome};
 pub use perhaps::{Perhaps, perhaps};

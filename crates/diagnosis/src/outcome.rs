@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use tinygram_diagnose::{Finding, Obstacles, Summary};
+use tinygram_report::units::counted;
 
-use crate::group::{plural, seconds};
+use crate::group::seconds;
 use crate::results::Diagnosis;
 
 /// Returns what to say if nothing stalled; an empty text if something did. `verbose` names all captures that
@@ -19,7 +20,7 @@ pub fn outcome(results: &Diagnosis, verbose: bool) -> String {
             [_, _, ..] if verbose => format!("{}: ", names.join(", ")),
             [first, others @ ..] if !others.is_empty() => format!(
                 "{first} and {} (--verbose names them): ",
-                plural(others.len(), "other capture")
+                counted(others.len() as u64, "other capture")
             ),
             _ => String::new(),
         };
@@ -46,8 +47,8 @@ pub fn outcome(results: &Diagnosis, verbose: bool) -> String {
         } else {
             ""
         },
-        plural(total.connections as usize, "connection"),
-        plural(total.segments as usize, "segment"),
+        counted(total.connections.into(), "connection"),
+        counted(total.segments, "segment"),
         seconds(total.last_ns - total.first_ns)
     );
     let _ = match total.sight.dominant() {
@@ -159,7 +160,7 @@ pub fn asides(results: &Diagnosis) -> Vec<String> {
     if total.unseen.quic > 0 {
         sentences.push(format!(
             "{} of QUIC: out of scope, for it has neither Nagle's algorithm nor TCP's delayed ACKs.",
-            plural(total.unseen.quic as usize, "frame")
+            counted(total.unseen.quic, "frame")
         ));
     }
     sentences

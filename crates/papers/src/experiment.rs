@@ -3,6 +3,7 @@
 //! A paper's module lists its experiments and computes them. The [`Status`] of each value is
 //! decided only here.
 
+use serde::Serialize;
 use tinygram_sim::medium::{MediumFrame, Side};
 
 use crate::standard::{Source, Standard};
@@ -39,7 +40,7 @@ pub struct Experiment {
 }
 
 /// The caller's choices for a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Effort {
     /// The seed of all random numbers.
     pub seed: u64,

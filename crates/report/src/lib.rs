@@ -16,15 +16,12 @@
 //! | any of them into a file, whole or not at all | [`Destination`], [`Folder`] |
 //!
 //! SVG needs the feature `svg`, and files need the feature `files`; a browser has neither.
-//!
-//! [`prevalence`] lays out the numbers of Mogul & Minshall's Table 1.
 
 mod chart;
 #[cfg(feature = "files")]
 mod destination;
 mod markup;
 mod page;
-pub mod prevalence;
 mod rows;
 mod table;
 pub mod units;

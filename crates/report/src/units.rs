@@ -24,6 +24,14 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
+/// Returns a number with its noun: `1 write`, `20 writes`.
+pub fn counted(count: u64, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    }
+}
+
 /// Returns `ms` milliseconds after midnight as the time of day: `01:02:03.004`. Whole days are left
 /// out.
 pub fn clock(ms: f64) -> String {

@@ -88,11 +88,17 @@ fn request(connection: &mut TcpStream) -> Option<Vec<u8>> {
 
 /// Watches a stalling program; returns what was said, or `None` where the kernel cannot be asked.
 fn watch(address: &str) -> Option<Output> {
+    watch_for("2s", address, "60000")
+}
+
+/// Watches it for a time, with an export after each interval (in milliseconds).
+fn watch_for(length: &str, address: &str, interval: &str) -> Option<Output> {
     let stalls = Stalls::begin();
     let pid = stalls.0.id().to_string();
-    let words = ["watch", "--once", "2s", "--json", "--otlp", address, &pid];
+    let words = ["watch", "--once", length, "--json", "--otlp", address, &pid];
     let output = Command::new(env!("CARGO_BIN_EXE_tinygram"))
         .args(words)
+        .env("OTEL_METRIC_EXPORT_INTERVAL", interval)
         .output();
     let output = output.unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -101,6 +107,18 @@ fn watch(address: &str) -> Option<Output> {
         return None;
     }
     Some(output)
+}
+
+/// Returns how many holds a request has.
+fn holds(request: &Request) -> u64 {
+    let scopes = request.resource_metrics.iter();
+    let metrics = scopes.flat_map(|resource| &resource.scope_metrics[0].metrics);
+    let histograms = metrics.filter_map(|metric| match &metric.data {
+        Some(Data::Histogram(histogram)) => Some(histogram),
+        _ => None,
+    });
+    let points = histograms.flat_map(|histogram| &histogram.data_points);
+    points.map(|point| point.count).sum()
 }
 
 /// Returns the stalls and the summary.
@@ -173,6 +191,24 @@ fn a_busy_collector_is_asked_again() {
     assert_eq!(summary["otlp"]["exports"], 1, "{summary}");
 }
 
+/// It is away for the first exports and comes back: this is said when it begins, and the last export has everything.
+#[test]
+fn a_collector_that_comes_back_has_what_it_missed() {
+    const BUSY: &str = "503 Service Unavailable\r\nRetry-After: 1";
+    let (address, got) = receiver(&[BUSY, BUSY, "200 OK"]);
+    let Some(output) = watch_for("5s", &address.to_string(), "200") else {
+        return;
+    };
+    let (stalls, summary) = told(&output);
+    assert!(output.status.success() && stalls > 3, "{summary}");
+    assert_eq!(summary["otlp"]["lost_findings"], 0, "{summary}");
+    assert_eq!(summary["otlp"]["failed_attempts"], 2, "{summary}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.matches("status 503").count(), 1, "{said}");
+    let last = got.try_iter().last().expect("a request");
+    assert_eq!(holds(&Request::decode(&*last).unwrap()), stalls as u64);
+}
+
 /// One that is not there, one that redirects, one that refuses, and one that never answers.
 #[test]
 fn what_is_lost_is_counted_and_said() {
@@ -187,7 +223,7 @@ fn what_is_lost_is_counted_and_said() {
         (closed, "refused"),
         (moved, "redirects are not followed"),
         (refuses, "status 400"),
-        (silent.local_addr().unwrap(), "timeout"),
+        (silent.local_addr().unwrap(), "no answer in time"),
     ] {
         let Some(output) = watch(&address.to_string()) else {
             return;

@@ -3,12 +3,13 @@
 use std::io;
 
 use tinygram_diagnose::Side;
+use tinygram_report::units::counted;
 use tinygram_report::{Article, Badge, Chart, Column, Entry, Section, Table, Tone};
 
 use super::time_sequence::{self, clock};
 use super::{code, left_out};
 use crate::audit;
-use crate::group::{Group, plural, seconds};
+use crate::group::{Group, seconds};
 use crate::trace::{self, Excerpt};
 
 /// Returns the article; `told` is its sentence.
@@ -48,10 +49,10 @@ fn badges(group: &Group<'_>) -> Vec<Badge> {
     let count = group.findings.len();
     match group.kind.is_stall() {
         true => vec![
-            badge(Tone::Bad, plural(count, "stall")),
+            badge(Tone::Bad, counted(count as u64, "stall")),
             badge(Tone::Bad, seconds(group.cost_ns)),
         ],
-        false => vec![badge(Tone::Odd, plural(count, "connection"))],
+        false => vec![badge(Tone::Odd, counted(count as u64, "connection"))],
     }
 }
 
@@ -131,7 +132,7 @@ fn every_finding(group: &Group<'_>) -> Section {
         ..Table::default()
     };
     Section::Folded {
-        summary: format!("All {}", plural(group.findings.len(), "finding")),
+        summary: format!("All {}", counted(group.findings.len() as u64, "finding")),
         sections: vec![Section::Table(table)],
     }
 }

@@ -8,10 +8,11 @@ mod timeline;
 
 use std::io;
 
+use tinygram_report::units::counted;
 use tinygram_report::{Article, Column, Entry, Page, Part, Section, Table, Tone};
 use tinygram_stalls::recipes;
 
-use crate::group::{Group, groups, plural};
+use crate::group::{Group, groups};
 use crate::outcome::{asides, outcome};
 use crate::results::Diagnosis;
 
@@ -123,7 +124,7 @@ fn left_out(all: usize, listed: usize, noun: &str) -> Vec<String> {
         0 => Vec::new(),
         more => vec![format!(
             "... and {}.",
-            plural(more, &format!("more {noun}"))
+            counted(more as u64, &format!("more {noun}"))
         )],
     }
 }

@@ -6,8 +6,8 @@ use tinygram_report::{Article, Badge, Column, Entry, Section, Table, Tone};
 use super::left_out;
 use super::time_sequence::clock;
 use crate::capture::Capture;
-use crate::group::plural;
 use crate::results::Diagnosis;
+use tinygram_report::units::counted;
 
 /// Returns the possible findings with their frames; `None` if there are none.
 pub(super) fn article(results: &Diagnosis) -> Option<Article> {
@@ -42,7 +42,7 @@ pub(super) fn article(results: &Diagnosis) -> Option<Article> {
         lead: "What fits a stall, and what a check keeps from being counted: another cause is not excluded.".into(),
         badges: vec![Badge {
             text: found.len().to_string(),
-            meaning: plural(found.len(), "finding"),
+            meaning: counted(found.len() as u64, "finding"),
             tone: Tone::Odd,
         }],
         sections: vec![Section::Table(table)],

@@ -8,7 +8,7 @@ use tinygram_kernel::{Counts, Run};
 use tinygram_report::{Document, json};
 
 use super::plan::{Hold, Of};
-use crate::amount::counted;
+use tinygram_report::units::counted;
 
 /// Says who gets the policy from now on.
 pub(super) fn held(plan: &Hold, name: &str) -> String {

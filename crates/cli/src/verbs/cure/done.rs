@@ -25,11 +25,11 @@ use tinygram_watch::live::{Choice, Live};
 use super::expected::{self, Expected};
 use super::owner::{self, OfOwner};
 use super::plan::Plan;
-use crate::amount::counted;
 use crate::hand::{self, walking};
 use crate::outcome::{Done, Failure};
 use crate::stop;
 use crate::terminal::remark;
+use tinygram_report::units::counted;
 
 /// What `cure` saw and did.
 pub(super) struct Cured {

@@ -18,10 +18,11 @@ use super::expected::{self, Expected};
 use super::perhaps::perhaps;
 use super::plan::Plan;
 use super::silence::why_unknown;
-use crate::amount::{counted, three};
+use crate::amount::three;
 use crate::outcome::Failure;
 use crate::terminal::print_text;
 use crate::verbs::watch::sentence;
+use tinygram_report::units::counted;
 
 /// Shows what was seen and done. If it goes on, everything is looked at anew after `rest`.
 pub(super) fn show(plan: &Plan, cured: &Cured, rest: Option<Duration>) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! Why nothing can be told where nothing was seen.
 
 use super::done::Cured;
-use crate::amount::counted;
+use tinygram_report::units::counted;
 
 /// Says why it cannot be told whether anything stalls: nothing is known to have been sent or received. `None` if something is.
 pub(super) fn why_unknown(cured: &Cured) -> Option<String> {

@@ -1,7 +1,7 @@
-//! `tinygram deadlock`: typed ([`args`]) -> meant ([`plan`]) -> done ([`find`]) -> shown ([`show`]).
+//! `tinygram deadlock`: typed ([`args`]) -> meant ([`plan`]) -> done ([`done`]) -> shown ([`show`]).
 
 mod args;
-mod find;
+mod done;
 mod plan;
 mod show;
 
@@ -13,7 +13,7 @@ use tinygram_tables::Rows;
 use crate::files::failed;
 use crate::outcome::{Done, Failure};
 use crate::{capture, stop, terminal};
-use find::Findings;
+use done::Findings;
 use plan::Plan;
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {

@@ -1,13 +1,13 @@
 //! `tinygram diagnose CAPTURE...`: from a capture to the stall, the side to blame and the fix.
 //!
-//! Typed ([`args`]) -> meant ([`plan`]) -> done ([`results`]) -> shown ([`show`]).
+//! Typed ([`args`]) -> meant ([`plan`]) -> done ([`done`]) -> shown ([`show`]).
 
 mod args;
+mod done;
 mod fail_on;
 mod live;
 mod one_by_one;
 mod plan;
-mod results;
 mod show;
 mod side_by_side;
 
@@ -25,7 +25,7 @@ pub(crate) fn run(args: Args) -> Result<Done, Failure> {
     let plan = plan::Plan::of(args)?;
     let mut told = show::terminal::Told::default();
     plan.unread.iter().for_each(Failure::say);
-    let results = results::Results::of(&plan, &mut |so_far| told.tell(so_far))?;
+    let results = done::Results::of(&plan, &mut |so_far| told.tell(so_far))?;
     results.unread.iter().for_each(Failure::say);
     let partly = !plan.unread.is_empty() || !results.unread.is_empty();
     // A finding counts more than what could not be read, and that more than what cannot be told.
@@ -61,7 +61,7 @@ pub(crate) fn tables(mut args: Args, given: Vec<Given>) -> Result<Vec<Rows>, Fai
     let mut plan = plan::Plan::of(args)?;
     plan.inputs.extend(given.into_iter().map(Input::from));
     plan.parameters.listed_limit = plan.parameters.connection_limit;
-    let mut results = results::Results::of(&plan, &mut |_| Ok(()))?;
+    let mut results = done::Results::of(&plan, &mut |_| Ok(()))?;
     // An embedding program has no exit code to see beside its rows.
     plan.unread.append(&mut results.unread);
     if let Some(failure) = plan.unread.pop() {

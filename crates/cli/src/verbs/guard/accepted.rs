@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use super::looked::Stall;
-use crate::amount::counted;
+use tinygram_report::units::counted;
 
 /// A line of a program: `client.py:40`, or with folders before it.
 #[derive(Clone, Debug, PartialEq, Eq)]

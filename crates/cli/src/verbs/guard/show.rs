@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use tinygram_report::Destination;
+use tinygram_report::units::counted;
 use tinygram_stalls::{Advice, Case};
 
 use super::accepted::Accepted;
@@ -10,7 +11,6 @@ use super::looked::{Looked, Replayed, Stall, in_words};
 use super::plan::Guard;
 use super::reports;
 use super::verdict::Verdict;
-use crate::amount;
 use crate::outcome::Failure;
 use crate::terminal::{self, remark};
 
@@ -107,19 +107,19 @@ fn say(looked: &Looked, accepted: &Accepted) {
     if looked.apart > 0 {
         line += &format!(
             "; {} that the writing thread did not wait for",
-            amount::counted(looked.apart, "hold")
+            counted(looked.apart, "hold")
         );
     }
     if looked.prompt > 0 {
         line += &format!(
             "; {} that no timer of delayed acknowledgments ended",
-            amount::counted(looked.prompt, "hold")
+            counted(looked.prompt, "hold")
         );
     }
     if let Some(slower) = looked.slower.filter(|slower| *slower > 0) {
         line += &format!(
             "; {} that a slower acknowledgment would have held",
-            amount::counted(slower, "short write")
+            counted(slower, "short write")
         );
     }
     remark(&line);

@@ -5,9 +5,9 @@ use std::process::ExitStatus;
 use super::accepted::Accepted;
 use super::looked::Looked;
 use super::plan::Guard;
-use crate::amount::counted;
 use crate::outcome::{Done, Failure};
 use crate::supervise;
+use tinygram_report::units::counted;
 
 pub(super) struct Verdict {
     pub(super) accepted: Accepted,

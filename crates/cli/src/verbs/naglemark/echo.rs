@@ -15,8 +15,8 @@ use tinygram_report::{Column, Entry, Table};
 
 use super::args::Args;
 use super::fields::Fields;
-use super::meant::{Meant, OnPaper, OnSockets};
 use super::outputs::Appendix;
+use super::plan::{Meant, OnPaper, OnSockets};
 use crate::values::shown_ack_timer;
 
 /// Returns the parameters of a run on the paper's hosts.

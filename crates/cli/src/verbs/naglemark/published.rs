@@ -1,12 +1,13 @@
 //! The paper's scores of the measured cells, and how far the measured ones are from them.
 
 use tinygram_naglemark::hosts::{Model, PaperHosts};
-use tinygram_naglemark::{Cell, Lengths, Measured, MediumKind, Plan, TrialType};
+use tinygram_naglemark::{Cell, Lengths, Measured, MediumKind, Outcome, Plan, TrialType};
 use tinygram_papers::mogul::published::{APP_BUFFERS, SOCKET_BUFFERS, Table};
 use tinygram_papers::mogul::tables::{Entry, Miss, VARIANTS, entries, mean_distance, misses};
 use tinygram_report::units::size;
 
-use super::meant::PAPER_REPETITIONS;
+use super::args::Args;
+use super::plan::PAPER_REPETITIONS;
 
 /// Returns the paper's table that has the conditions of these hosts, if there is one. Model, seed
 /// and repetitions do not matter.
@@ -38,8 +39,41 @@ pub(super) fn whole_table(plan: &Plan, hosts: &PaperHosts) -> Option<&'static Ta
     table(plan, hosts).filter(|_| plan.trial_types.len() == TrialType::ALL.len())
 }
 
+/// Returns the notes beneath the scores of a medium: how far they are from the paper's, and so those of the other model.
+pub(super) fn notes(
+    args: &Args,
+    plan: &Plan,
+    hosts: &PaperHosts,
+    outcome: &Outcome,
+    of_other: Option<&Outcome>,
+) -> Vec<String> {
+    let Some(table) = whole_table(plan, hosts) else {
+        return Vec::new();
+    };
+    let mut notes = vec![distance(table, hosts.model, plan, &outcome.cells)];
+    if args.paper && hosts.model == Model::Fitted {
+        notes.push(verdict(table, plan, &outcome.cells));
+    }
+    let model = other(hosts.model);
+    notes.extend(of_other.map(|it| distance(table, model, &once(plan), &it.cells)));
+    notes
+}
+
+/// Returns the model with which another is compared.
+pub(super) fn other(model: Model) -> Model {
+    match model {
+        Model::Literal => Model::Fitted,
+        Model::Fitted => Model::Literal,
+    }
+}
+
+/// Returns the plan with one repetition, which is enough for a model's distance from the paper.
+pub(super) fn once(plan: &Plan) -> Plan {
+    plan.clone().repetitions(1)
+}
+
 /// Returns how far the cells are from the paper's.
-pub(super) fn distance(table: &Table, model: Model, plan: &Plan, cells: &[Measured]) -> String {
+fn distance(table: &Table, model: Model, plan: &Plan, cells: &[Measured]) -> String {
     let mean = mean_distance(table, &entries(cells));
     format!(
         "Mean distance of the {} model from the paper's scores: {mean:.2} points (repetitions: {}).",
@@ -49,7 +83,7 @@ pub(super) fn distance(table: &Table, model: Model, plan: &Plan, cells: &[Measur
 }
 
 /// Returns the entries that are outside the tolerance of the fitted model.
-pub(super) fn verdict(table: &Table, plan: &Plan, cells: &[Measured]) -> String {
+fn verdict(table: &Table, plan: &Plan, cells: &[Measured]) -> String {
     let entries = entries(cells);
     let is_published = |it: &&Entry| {
         table

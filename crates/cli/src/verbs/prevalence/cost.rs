@@ -1,13 +1,12 @@
 //! The cost of the responses: each size is simulated once for all responses of that size.
 
+use super::found::Cost;
 use rayon::prelude::*;
 use tinygram_engine::Duration;
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_papers::mogul::response::Path;
-use tinygram_report::prevalence::Cost;
 use tinygram_report::units::grouped;
 
-use super::percent;
 use super::plan::{CostPlan, Plan};
 use crate::estimate::{self, Work};
 use crate::outcome::Failure;
@@ -240,3 +239,8 @@ const PHASES: u64 = 10;
 /// The longest response that the simulator carries in a moment. For longer ones a stall does not
 /// matter beside their time.
 const LONGEST: u32 = 128 << 20;
+
+/// Returns the share in percent; `None` if `whole` is 0.
+pub(super) fn percent(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
+}

@@ -1,26 +1,26 @@
-//! `tinygram prevalence LOG...`: typed ([`args`]) -> meant ([`plan`]) -> done ([`read`], then
-//! [`cost`]) -> shown ([`outputs`]).
+//! `tinygram prevalence LOG...`: typed ([`args`]) -> meant ([`plan`]) -> done ([`done`]: [`read`], then
+//! [`cost`]) -> shown ([`outputs`], [`show`]).
 
 mod args;
 mod cost;
 mod counted;
+mod done;
+mod found;
 mod outputs;
 mod plan;
 mod read;
+mod show;
 mod tables;
 
 pub(crate) use args::Args;
 pub use counted::Counted;
 
-use tinygram_papers::mogul::prevalence::Vulnerability;
-use tinygram_report::prevalence::{Prevalence, Share};
-
 use tinygram_tables::Rows;
-use tinygram_weblog::Survey;
 
 use crate::files::{Given, Input};
 use crate::outcome::{Done, Failure};
 use crate::stop;
+use done::prevalence;
 use plan::Plan;
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
@@ -59,44 +59,4 @@ pub(crate) fn tables_of(args: &Args, counted: &[Counted]) -> Result<Vec<Rows>, F
         &plan,
         counted::together(counted)?,
     )?))
-}
-
-fn prevalence(plan: &Plan, (log, seconds): (Survey, u64)) -> Result<Prevalence, Failure> {
-    let sizes = log.sizes();
-    let summary = read::summary(&log, seconds, &sizes);
-    Ok(Prevalence {
-        shares: shares(plan, &sizes, summary.responses),
-        costs: cost::costs(plan, &sizes, summary.days)?,
-        log: summary,
-    })
-}
-
-/// Returns Table 1, row by row.
-fn shares(plan: &Plan, sizes: &[(u64, u64)], responses: u64) -> Vec<Share> {
-    let with_body: u64 = sizes.iter().map(|(_, count)| count).sum();
-    let of_row = |&mss| {
-        plan.mclbytes.iter().map(move |&mclbytes| {
-            let vulnerability = Vulnerability { mss, mclbytes };
-            let is_delayed =
-                |(size, _): &&(u64, u64)| vulnerability.is_delayed(plan.message(*size));
-            let delayed = sizes
-                .iter()
-                .filter(is_delayed)
-                .map(|(_, count)| count)
-                .sum();
-            Share {
-                mss,
-                mclbytes,
-                delayed,
-                share_percent: percent(delayed, with_body),
-                share_of_all_percent: percent(delayed, responses),
-            }
-        })
-    };
-    plan.mss.iter().flat_map(of_row).collect()
-}
-
-/// Returns the share in percent; `None` if `whole` is 0.
-fn percent(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }

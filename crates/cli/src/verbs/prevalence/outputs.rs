@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use tinygram_report::prevalence::{Prevalence, SCHEMA};
 use tinygram_report::{Destination, Document, Ink, Table, csv, facts, json};
 
 use super::args::{Args, Format, TableName};
 use super::cost::conditions;
+use super::found::Prevalence;
 use super::plan::Plan;
+use super::show::SCHEMA;
 use super::tables;
 use crate::files::{failed, opened, refuse_overwriting};
 use crate::outcome::{Done, Failure};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use tinygram_report::prevalence::Log;
+use super::found::Log;
 use tinygram_report::units::grouped;
 use tinygram_weblog::line::EXPECTED;
 use tinygram_weblog::{Survey, utc};

@@ -1,6 +1,6 @@
 //! `--format parquet|arrow`: the tables of book/src/reference/tables.md.
 
-use tinygram_report::prevalence::{Cost, Log, Prevalence, Share};
+use super::found::{Cost, Log, Prevalence, Share};
 use tinygram_tables::{Rows, Table, Value, schemas};
 
 /// Returns every table.

@@ -1,8 +1,8 @@
-//! `tinygram reproduce`: typed ([`args`]) -> meant ([`plan`]) -> done ([`bench`]) -> shown
+//! `tinygram reproduce`: typed ([`args`]) -> meant ([`plan`]) -> done ([`done`]) -> shown
 //! ([`outputs`], [`show`]).
 
 mod args;
-mod bench;
+mod done;
 mod here;
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 mod measured;
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     }
     stop::at_once();
     let reproduced = reproduced(args, &plan)?;
-    let found = match bench::Tally::of_all(&reproduced).misses {
+    let found = match done::Tally::of_all(&reproduced).misses {
         0 => Done::Well,
         _ => Done::Found,
     };
@@ -41,9 +41,9 @@ pub(crate) fn tables(args: &Args) -> Result<Vec<Rows>, Failure> {
     Ok(vec![show::rows(&reproduced(args, &plan)?)])
 }
 
-fn reproduced(args: &Args, plan: &Plan) -> Result<Vec<bench::Reproduced>, Failure> {
+fn reproduced(args: &Args, plan: &Plan) -> Result<Vec<done::Reproduced>, Failure> {
     let pool = args.processors.pool()?;
-    bench::tell_how_long(plan, &pool)?;
-    let progress = terminal::Progress::over(plan.experiments().count() as u64, "reproducing");
-    Ok(bench::reproduce(plan, &pool, &progress))
+    done::tell_how_long(plan, &pool)?;
+    let progress = terminal::Progress::over(plan.experiments.all().count() as u64, "reproducing");
+    Ok(done::reproduce(plan, &pool, &progress))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tinygram_report::{Destination, Folder, Ink};
 
 use super::args::{Args, Format};
-use super::bench::Reproduced;
+use super::done::Reproduced;
 use super::plan::Plan;
 use super::show;
 use crate::files::{failed, opened};

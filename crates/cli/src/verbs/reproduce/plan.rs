@@ -1,7 +1,7 @@
 //! The meaning of the arguments: which experiments, each once and in the papers' order, and with
 //! which effort.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use tinygram_papers::experiment::Effort;
 use tinygram_papers::{Experiment, experiments};
 
@@ -10,23 +10,24 @@ use super::{here, measured};
 use crate::outcome::Failure;
 use crate::shown;
 
-/// What to reproduce.
-#[derive(Clone, Debug)]
+/// What to reproduce. It serialises as the `parameters` of the JSON document: everything that the results depend on, and
+/// nothing else.
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Plan {
-    pub(crate) simulated: Vec<&'static Experiment>,
-    /// What is measured on this kernel. It is not part of all: it takes root, and no two runs are alike.
-    pub(crate) here: Vec<&'static Experiment>,
+    pub(crate) experiments: Chosen,
+    #[serde(flatten)]
     pub(crate) effort: Effort,
     /// Whether to show tables besides a line for each experiment.
+    #[serde(skip)]
     pub(crate) shows_tables: bool,
 }
 
-/// Every parameter that results depend on.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Parameters {
-    experiments: Vec<&'static str>,
-    seed: u64,
-    repetitions: u32,
+/// The experiments. They serialise as their names.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen {
+    pub(crate) simulated: Vec<&'static Experiment>,
+    /// What is measured on this kernel. It is not part of all: it takes root, and no two runs are alike.
+    pub(crate) here: Vec<&'static Experiment>,
 }
 
 impl Plan {
@@ -51,11 +52,13 @@ impl Plan {
             measured::check()?;
         }
         Ok(Self {
-            simulated: experiments()
-                .into_iter()
-                .filter(|it| by_default || is_named(it))
-                .collect(),
-            here,
+            experiments: Chosen {
+                simulated: experiments()
+                    .into_iter()
+                    .filter(|it| by_default || is_named(it))
+                    .collect(),
+                here,
+            },
             effort: Effort {
                 seed: args.chance.seed,
                 repetitions: args.repetitions,
@@ -64,21 +67,21 @@ impl Plan {
         })
     }
 
-    /// Returns all experiments, in the order of the results.
-    pub(crate) fn experiments(&self) -> impl Iterator<Item = &'static Experiment> {
-        self.simulated.iter().chain(&self.here).copied()
-    }
-
-    pub(crate) fn parameters(&self) -> Parameters {
-        Parameters {
-            experiments: self.experiments().map(|it| it.id).collect(),
-            seed: self.effort.seed,
-            repetitions: self.effort.repetitions,
-        }
-    }
-
     /// Returns whether tolerances are meant for this many repetitions.
     pub(crate) fn is_the_papers_effort(&self) -> bool {
         self.effort.repetitions == Effort::PAPER.repetitions
+    }
+}
+
+impl Chosen {
+    /// Returns all experiments, in the order of the results.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &'static Experiment> {
+        self.simulated.iter().chain(&self.here).copied()
+    }
+}
+
+impl Serialize for Chosen {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.all().map(|it| it.id))
     }
 }

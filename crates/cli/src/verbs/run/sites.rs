@@ -191,6 +191,8 @@ impl Reader {
     }
 }
 
+/// Returns what the library needs to know of a thread's frames. It is the same, said twice: the library is loaded into
+/// programs and names neither `watch` nor what that names, and `watch` has no use for the library.
 fn frames_of(thread: &PythonThread) -> PythonFrames {
     PythonFrames {
         thread: thread.thread,

@@ -6,7 +6,7 @@ use tinygram_host::scope::{Owned, Scope};
 use tinygram_host::target::Target;
 
 use super::programs;
-use crate::amount::counted;
+use tinygram_report::units::counted;
 
 /// Returns how many connections have both ends among these sockets.
 pub(super) fn both(sockets: &[Owned]) -> usize {

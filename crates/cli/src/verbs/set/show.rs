@@ -17,8 +17,8 @@ use super::ends;
 use super::knobs::Turn;
 use super::plan::Set;
 use super::programs::{self, Program};
-use crate::amount::counted;
 use crate::outcome::plain;
+use tinygram_report::units::counted;
 
 /// Says that no socket is meant.
 pub(super) fn nothing(plan: &Set, found: &Found) -> String {

@@ -32,6 +32,8 @@ pub(super) fn leave() {
 pub(super) struct Screen {
     /// The latest stalls, each habit once: its latest sentence, and how often it came.
     latest: VecDeque<(Habit, String, u64)>,
+    /// The latest remark.
+    remark: Option<String>,
     /// Whether something is new since the screen was drawn.
     stale: bool,
     /// The size and the second that were drawn.
@@ -58,6 +60,12 @@ impl Screen {
         self.stale = true;
     }
 
+    /// Shows a remark instead of the one before.
+    pub(super) fn remark(&mut self, line: String) {
+        self.remark = Some(line);
+        self.stale = true;
+    }
+
     /// Draws the screen again if a second has passed, the size has changed or something is new.
     pub(super) fn draw(&mut self, watch: &Watch, watched: Duration) -> Result<(), Failure> {
         let (width, height) = terminal::size();
@@ -72,10 +80,8 @@ impl Screen {
             in_words(watch.seen()),
             watch.live.describe()
         );
-        let head = match watch.watched.elsewhere_in_words() {
-            Some(elsewhere) => format!("{head}\n{elsewhere}."),
-            None => head,
-        };
+        let also = [watch.watched.elsewhere_in_words(), self.remark.clone()];
+        let head = (also.iter().flatten()).fold(head, |head, line| format!("{head}\n{line}."));
         let lines = self.lines(&head, &watch.summary, (width, height), terminal::ink());
         let enter = match SHOWN.swap(true, Ordering::Relaxed) {
             true => "",

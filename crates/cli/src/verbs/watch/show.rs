@@ -79,6 +79,14 @@ impl Show {
         Ok(())
     }
 
+    /// Says what is wrong beside the watch, or is well again.
+    pub(super) fn remark(&mut self, line: String) {
+        match self.manner {
+            Manner::Screen => self.screen.remark(line),
+            _ => terminal::remark(&format!("tinygram watch: {line}")),
+        }
+    }
+
     pub(super) fn breathe(&mut self, watch: &Watch, watched: Duration) -> Result<(), Failure> {
         match self.manner {
             Manner::Screen => self.screen.draw(watch, watched),

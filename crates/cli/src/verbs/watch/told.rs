@@ -57,8 +57,9 @@ impl Listeners {
     /// Renews what is shown of the state.
     pub(super) fn breathe(&mut self, watch: &Watch, watched: Duration) -> Result<(), Failure> {
         self.show.breathe(watch, watched)?;
-        if let Some(export) = &mut self.export {
-            export.breathe(watched);
+        let export = self.export.as_mut();
+        if let Some(news) = export.and_then(|export| export.breathe(watched)) {
+            self.show.remark(news);
         }
         if let Some(page) = &self.page {
             page.renew(metrics::text(watch));

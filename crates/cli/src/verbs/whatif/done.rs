@@ -10,9 +10,9 @@ use tinygram_whatif::prediction::Service;
 
 use super::plan::{From, Plan};
 use super::seen::Seen;
-use crate::amount::counted;
 use crate::outcome::{Done, Failure};
 use crate::terminal::remark;
+use tinygram_report::units::counted;
 
 /// What was seen, and what is expected.
 pub(super) struct Foreseen {

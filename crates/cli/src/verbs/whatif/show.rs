@@ -12,9 +12,10 @@ use tinygram_whatif::settling::MOST_STEPS;
 use super::answer::answer;
 use super::done::Foreseen;
 use super::plan::{From, Plan};
-use crate::amount::{counted, three};
+use crate::amount::three;
 use crate::outcome::Failure;
 use crate::terminal::{canvas, print_text};
+use tinygram_report::units::counted;
 
 pub(super) fn show(plan: &Plan, foreseen: &Foreseen) -> Result<(), Failure> {
     let text = match plan.as_json {

@@ -5,7 +5,7 @@ use tinygram_papers::moldeklev::cures::Examined;
 use tinygram_papers::moldeklev::predict::DeadlockClass;
 use tinygram_report::{Document, json as to_json};
 
-use super::super::find::Findings;
+use super::super::done::Findings;
 use super::super::plan::Parameters;
 use super::{Inequality, inequalities};
 

@@ -3,7 +3,7 @@
 use tinygram_papers::moldeklev::cures::{Cure, Examined};
 use tinygram_tables::{Rows, Value, schemas};
 
-use super::super::find::Findings;
+use super::super::done::Findings;
 use super::{area, class};
 
 pub(in super::super) fn rows(findings: &Findings) -> Rows {

@@ -6,7 +6,7 @@ use tinygram_papers::moldeklev::cures::{Cure, Examined};
 use tinygram_papers::moldeklev::predict::{Area, Deadlock, DeadlockClass};
 use tinygram_report::{Column, Entry, Table};
 
-use super::super::find::Findings;
+use super::super::done::Findings;
 use super::super::plan::Parameters;
 use super::{Inequality, inequalities, subject};
 use crate::terminal;

@@ -11,8 +11,8 @@ use tinygram_diagnosis::{Capture, Diagnosis, Echo, audit, html, json, tables};
 use tinygram_report::Destination;
 
 use super::args::Format;
+use super::done::Results;
 use super::plan::Plan;
-use super::results::Results;
 use crate::files::{Input, failed};
 use crate::outcome::{Done, Failure};
 use crate::shown::{self, Rendered};

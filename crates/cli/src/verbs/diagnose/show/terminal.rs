@@ -7,15 +7,15 @@ use std::io::Write as _;
 use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Kind, Lookalike, Side, recipes};
 use tinygram_diagnosis::totals::{self, Total};
 use tinygram_diagnosis::{
-    Capture, Diagnosis, Group, Perhaps, asides, audit, groups, outcome, perhaps, plural, rtt,
-    seconds,
+    Capture, Diagnosis, Group, Perhaps, asides, audit, groups, outcome, perhaps, rtt, seconds,
 };
 use tinygram_report::Columns;
+use tinygram_report::units::counted;
 use tinygram_stalls::recipes::Recipe;
 use tinygram_stalls::{Tier, ms};
 
+use super::super::done::Results;
 use super::super::plan::Plan;
-use super::super::results::Results;
 use crate::outcome::Failure;
 
 pub(super) fn report(plan: &Plan, results: &Results) -> String {
@@ -220,7 +220,7 @@ fn ruled_out(out: &mut String, plan: &Plan, rows: &[(&Capture, &ConnectionReport
             "  {} x{} in {}, {}, {} {}{}: {}",
             kind.name(),
             innocent.count,
-            plural(innocent.connections, "connection"),
+            counted(innocent.connections as u64, "connection"),
             seconds(innocent.time_ns),
             if listed.len() == 1 { "frame" } else { "frames" },
             listed.join(", "),
@@ -247,7 +247,7 @@ fn findings(out: &mut String, plan: &Plan, results: &Diagnosis, group: &Group<'_
         "\n{} by the {sender} {}: {}",
         capital(group.kind.title()),
         c.end(sender).address(),
-        plural(group.findings.len(), "finding")
+        counted(group.findings.len() as u64, "finding")
     );
     if group.kind.is_stall() {
         let _ = write!(out, ", {}", seconds(group.cost_ns));
@@ -408,7 +408,7 @@ impl Told {
         if said.is_empty() && total.stalls > self.stalls && second >= self.second + PAUSE_S {
             said = format!(
                 "so far: {} cost {}\n",
-                plural(total.stalls as usize, "stall"),
+                counted(total.stalls, "stall"),
                 seconds(total.cost_ns)
             );
         }

@@ -2,9 +2,10 @@
 
 use tinygram_papers::experiment::{Class, Paper};
 use tinygram_papers::{Account, Distance};
+use tinygram_report::units::counted;
 use tinygram_report::{Column, Entry, Table};
 
-use super::super::bench::Reproduced;
+use super::super::done::Reproduced;
 use super::words;
 
 pub(super) const TITLE: &str = "Fitted values, and how much they explain";
@@ -66,6 +67,6 @@ fn line(account: &Account) -> Vec<Entry> {
 
 fn distance(of: &Distance) -> String {
     let Distance { id, values, .. } = of;
-    let values = words::counted(*values, "value");
+    let values = counted(*values as u64, "value");
     format!("{id}: {:.1} % over {values}", of.rms_percent)
 }

@@ -3,9 +3,10 @@
 
 use tinygram_papers::Source;
 use tinygram_papers::experiment::Row;
+use tinygram_report::units::counted;
 use tinygram_report::{Place, Reason, Reasons};
 
-use super::super::bench::Reproduced;
+use super::super::done::Reproduced;
 use super::words::{self, Disagreement};
 
 /// Returns each reason with all values that are off for it; `None` if there are none.
@@ -29,10 +30,10 @@ pub(super) fn reasons(reproduced: &[Reproduced]) -> Option<Reasons> {
 
 /// Returns the values that are off for one reason.
 fn reason(all: &[Disagreement<'_>]) -> Reason {
-    let count = all.iter().map(|off| off.rows.len()).sum();
+    let count: usize = all.iter().map(|off| off.rows.len()).sum();
     let status = all[0].status;
     Reason {
-        count: format!("{} {}", words::sign(status), words::counted(count, "value")),
+        count: format!("{} {}", words::sign(status), counted(count as u64, "value")),
         tone: words::tone(status),
         why: all[0].why.unwrap_or("should agree").to_owned(),
         places: all.iter().map(place).collect(),

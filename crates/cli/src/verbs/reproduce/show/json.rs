@@ -10,7 +10,7 @@ use tinygram_papers::experiment::{Origin, Parameter, Plot, PlotMark, Row};
 use tinygram_papers::value::{PaperValue, Tolerance};
 use tinygram_report::{Document, json};
 
-use super::super::bench::{Reproduced, Tally};
+use super::super::done::{Reproduced, Tally};
 use super::super::plan::Plan;
 use super::{trace, words};
 
@@ -19,7 +19,7 @@ const SCHEMA: &str = "tinygram.reproduce/1";
 pub(super) fn results(plan: &Plan, reproduced: &[Reproduced]) -> String {
     json(&Document {
         schema: SCHEMA,
-        parameters: plan.parameters(),
+        parameters: plan,
         results: Results {
             experiments: reproduced.iter().map(measured).collect(),
         },
@@ -32,7 +32,7 @@ pub(super) fn list(plan: &Plan) -> String {
         schema: "tinygram.reproduce.list/1",
         parameters: BTreeMap::<&str, Json>::new(),
         results: Results {
-            experiments: plan.experiments().map(named).collect(),
+            experiments: plan.experiments.all().map(named).collect(),
         },
     })
 }

@@ -3,7 +3,7 @@
 use tinygram_papers::experiment::Paper;
 use tinygram_report::{Entry, Table};
 
-use super::super::bench::Reproduced;
+use super::super::done::Reproduced;
 use super::super::plan::Plan;
 use super::{accounts, columns, disagreements, tables, text, trace, words};
 

@@ -17,7 +17,7 @@ use tinygram_report::{Column, Entry, Ink, Table};
 pub(super) use trace::{as_pcapng, as_text, traces};
 
 use super::args::Format;
-use super::bench::Reproduced;
+use super::done::Reproduced;
 use super::plan::Plan;
 
 /// Returns the results in `format`; text fits `canvas`.
@@ -45,7 +45,7 @@ pub(super) fn list(plan: &Plan, format: Format, (ink, width): (Ink, usize)) -> S
     };
     let table = Table {
         columns: columns(["Id", "What it reproduces", "Where it stands"]),
-        rows: plan.experiments().map(row).collect(),
+        rows: plan.experiments.all().map(row).collect(),
         ..Table::default()
     };
     match format {

@@ -2,11 +2,12 @@
 
 use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_papers::experiment::{Paper, Plot, PlotMark, Status};
+use tinygram_report::units::counted;
 use tinygram_report::{
-    Article, Axis, Badge, Chart, Mark, Page, Part, Point, Section, Series, Tone,
+    Article, Axis, Badge, Chart, Mark, Page, Part, Point, Section, Series, Tone, facts,
 };
 
-use super::super::bench::{Reproduced, Tally};
+use super::super::done::{Reproduced, Tally};
 use super::super::plan::Plan;
 use super::{accounts, disagreements, tables, trace, words};
 use crate::{glossary, shown};
@@ -38,10 +39,7 @@ pub(in super::super) fn page(plan: &Plan, reproduced: &[Reproduced]) -> Page {
     sections.extend(appendix(reproduced));
     sections.push(Section::Facts {
         summary: "Parameters of this run".into(),
-        facts: vec![
-            ("seed".into(), plan.effort.seed.to_string()),
-            ("repetitions".into(), plan.effort.repetitions.to_string()),
-        ],
+        facts: facts(&plan.effort),
     });
     Page {
         title: "Five papers, reproduced".into(),
@@ -98,8 +96,8 @@ fn background(it: &Reproduced) -> Option<Section> {
     let facts: Vec<_> = rules.chain(parameters).collect();
     let summary = format!(
         "What it rests on: {}, {}",
-        words::counted(it.outcome.rules.len(), "rule"),
-        words::counted(it.outcome.parameters.len(), "parameter")
+        counted(it.outcome.rules.len() as u64, "rule"),
+        counted(it.outcome.parameters.len() as u64, "parameter")
     );
     (!facts.is_empty()).then_some(Section::Facts { summary, facts })
 }

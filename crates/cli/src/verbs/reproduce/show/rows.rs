@@ -5,7 +5,7 @@ use tinygram_papers::experiment::Row;
 use tinygram_papers::value::PaperValue;
 use tinygram_tables::{Rows, Value, schemas};
 
-use super::super::bench::Reproduced;
+use super::super::done::Reproduced;
 use super::words;
 
 pub(in super::super) fn rows(reproduced: &[Reproduced]) -> Rows {

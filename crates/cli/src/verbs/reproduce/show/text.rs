@@ -5,7 +5,7 @@ use tinygram_papers::Source;
 use tinygram_papers::experiment::{Row, Status};
 use tinygram_report::{Column, Entry, Ink, Table};
 
-use super::super::bench::{Reproduced, Tally};
+use super::super::done::{Reproduced, Tally};
 use super::super::plan::Plan;
 use super::{accounts, tables, trace, words};
 

@@ -2,7 +2,7 @@
 
 use tinygram_papers::experiment::Trace;
 
-use super::super::bench::Reproduced;
+use super::super::done::Reproduced;
 use crate::capture;
 
 /// Returns a line for each segment: when it left, in seconds from the first, and its sender and

@@ -4,9 +4,9 @@ use tinygram_papers::experiment::{Class, Origin, Paper, Row, Status};
 use tinygram_papers::value::{PaperValue, Tolerance};
 use tinygram_papers::{Experiment, Source};
 use tinygram_report::Tone;
-use tinygram_report::units::size;
+use tinygram_report::units::{counted, size};
 
-use super::super::bench::{Reproduced, Tally};
+use super::super::done::{Reproduced, Tally};
 use super::super::plan::Plan;
 
 /// Returns a status in words.
@@ -112,12 +112,6 @@ pub(super) fn allowed(tolerance: Tolerance, paper: f64) -> Option<(f64, f64)> {
     }
 }
 
-/// Returns a count with its noun: `1 rule`, `2 rules`.
-pub(super) fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
-}
-
 /// Returns a part of a cell; sizes are written as in the papers.
 pub(super) fn part(value: &PaperValue) -> String {
     match value {
@@ -188,7 +182,7 @@ pub(super) fn disagreements(reproduced: &[Reproduced]) -> Vec<Disagreement<'_>> 
 pub(super) fn verdict(plan: &Plan, reproduced: &[Reproduced]) -> String {
     let tally = Tally::of_all(reproduced);
     if tally.here > 0 && tally.agreeing().1 == 0 {
-        let rows = counted(tally.here, "row");
+        let rows = counted(tally.here as u64, "row");
         return format!(
             "{rows} of this kernel, of today; they are held to nothing, and what could not be measured says why."
         );
@@ -196,11 +190,11 @@ pub(super) fn verdict(plan: &Plan, reproduced: &[Reproduced]) -> String {
     let mut line = if tally.misses == 0 {
         "All values that should match the papers do".to_owned()
     } else {
-        let values = counted(tally.misses, "value");
+        let values = counted(tally.misses as u64, "value");
         format!("{values} should match the papers and do not")
     };
     if !plan.is_the_papers_effort() {
-        let repetitions = counted(plan.effort.repetitions as usize, "repetition");
+        let repetitions = counted(plan.effort.repetitions.into(), "repetition");
         line += &format!(" (with {repetitions}; tolerances are for 10)");
     }
     line + "."

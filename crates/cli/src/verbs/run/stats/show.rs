@@ -10,8 +10,8 @@ use tinygram_preload::settings::Settings;
 use tinygram_report::Columns;
 
 use super::{Counts, Peer, Waited};
-use crate::amount::counted;
 use crate::verbs::run::witness::End;
+use tinygram_report::units::counted;
 
 /// Returns the versioned document: the settings, how the program ended, and the counts.
 pub(crate) fn json(

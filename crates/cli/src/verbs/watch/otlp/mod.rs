@@ -25,6 +25,14 @@ pub(super) struct Export {
     every: Duration,
     /// When it was exported last, since the watch began.
     last: Duration,
+    spoken: Spoken,
+}
+
+/// What was said last about the collector.
+#[derive(Default)]
+struct Spoken {
+    fails: bool,
+    at: Option<Duration>,
 }
 
 /// What became of an export.
@@ -46,6 +54,7 @@ impl Export {
             sender,
             every: interval().map_err(Failure::Input)?,
             last: Duration::ZERO,
+            spoken: Spoken::default(),
         })
     }
 
@@ -53,12 +62,14 @@ impl Export {
         self.series.add(finding, process);
     }
 
-    /// Exports if it is time.
-    pub(super) fn breathe(&mut self, watched: Duration) {
+    /// Exports if it is time; returns a sentence if the collector began to fail, or takes exports again.
+    pub(super) fn breathe(&mut self, watched: Duration) -> Option<String> {
         if watched >= self.last + self.every {
             self.last = watched;
             self.give();
         }
+        let news = self.spoken.news(self.sender.told().wrong, watched)?;
+        Some(format!("--otlp {}: {news}", self.url))
     }
 
     /// Exports for the last time.
@@ -75,6 +86,21 @@ impl Export {
         let request = self.series.request(now_ns());
         self.sender
             .give(request.encode_to_vec(), self.series.findings);
+    }
+}
+
+impl Spoken {
+    /// Returns what is to be said of how the last attempt went; nothing if that was said, or something just before.
+    fn news(&mut self, wrong: Option<String>, watched: Duration) -> Option<String> {
+        if wrong.is_some() == self.fails || self.at.is_some_and(|at| watched < at + LEAST_SILENCE) {
+            return None;
+        }
+        self.fails = wrong.is_some();
+        self.at = Some(watched);
+        Some(match wrong {
+            Some(why) => format!("{why}; the next export has all that was counted"),
+            None => "exports arrive again".to_owned(),
+        })
     }
 }
 
@@ -139,5 +165,28 @@ fn now_ns() -> u64 {
     clock_ns(libc::CLOCK_REALTIME).max(0) as u64
 }
 
+/// Between two sentences about a collector that fails and recovers.
+const LEAST_SILENCE: Duration = Duration::from_secs(30);
 /// OpenTelemetry's own variable, in milliseconds.
 const INTERVAL: &str = "OTEL_METRIC_EXPORT_INTERVAL";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collector_that_fails_and_recovers_all_the_time_is_spoken_of_now_and_then() {
+        let mut spoken = Spoken::default();
+        let mut after = |seconds, fails: bool| {
+            let wrong = fails.then(|| "status 503".to_owned());
+            spoken.news(wrong, Duration::from_secs(seconds))
+        };
+        assert_eq!(after(1, false), None);
+        assert!(after(2, true).is_some_and(|said| said.starts_with("status 503")));
+        assert_eq!(
+            (after(3, false), after(4, true), after(33, true)),
+            (None, None, None)
+        );
+        assert_eq!(after(34, false), Some("exports arrive again".to_owned()));
+    }
+}

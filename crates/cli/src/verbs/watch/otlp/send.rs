@@ -3,7 +3,6 @@
 //! Only the newest request waits: each has everything since the beginning.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use prost::Message;
@@ -30,7 +29,6 @@ pub(super) struct Told {
 /// The sending thread.
 pub(super) struct Sender {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
@@ -44,6 +42,7 @@ struct State {
     waiting: Option<Body>,
     /// When the thread must end, if it is to.
     ends: Option<Instant>,
+    has_ended: bool,
     told: Told,
 }
 
@@ -67,11 +66,17 @@ impl Sender {
         let shared = Arc::<Shared>::default();
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("otlp".to_owned());
-        let thread = thread.spawn(move || run(&of_thread, &url))?;
-        Ok(Self {
-            shared,
-            thread: Some(thread),
-        })
+        thread.spawn(move || {
+            run(&of_thread, &url);
+            of_thread.lock().has_ended = true;
+            of_thread.changed.notify_all();
+        })?;
+        Ok(Self { shared })
+    }
+
+    /// Returns what became of the requests so far.
+    pub(super) fn told(&self) -> Told {
+        self.shared.lock().told.clone()
     }
 
     /// Hands a request over; one that still waits is replaced.
@@ -85,13 +90,26 @@ impl Sender {
     }
 
     /// Waits until the last request is taken or given up, and returns what became of all.
-    pub(super) fn end(mut self) -> Told {
-        self.shared.lock().ends = Some(now() + LAST);
+    pub(super) fn end(self) -> Told {
+        let ends = now() + LAST;
+        let until = ends + TO_SAY_WHY;
+        let mut state = self.shared.lock();
+        state.ends = Some(ends);
         self.shared.changed.notify_all();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+        // Not for the thread: an attempt that it began before may go on for longer.
+        while !state.has_ended {
+            let left = until.saturating_duration_since(now());
+            if left.is_zero() {
+                break;
+            }
+            let woken = self.shared.changed.wait_timeout(state, left);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
-        self.shared.lock().told.clone()
+        let mut told = state.told.clone();
+        if !state.has_ended {
+            told.wrong.get_or_insert_with(|| NO_ANSWER.to_owned());
+        }
+        told
     }
 }
 
@@ -186,6 +204,7 @@ fn send(agent: &ureq::Agent, url: &str, octets: &[u8], patience: Duration) -> Ou
     let request = request.header("Content-Type", "application/x-protobuf");
     let mut response = match request.send(octets) {
         Ok(response) => response,
+        Err(ureq::Error::Timeout(_)) => return Outcome::Again(None, NO_ANSWER.to_owned()),
         Err(error) => return Outcome::Again(None, error.to_string()),
     };
     let status = response.status().as_u16();
@@ -227,7 +246,33 @@ fn now() -> Instant {
 /// How long a request may take, and how long the last one may with all its attempts.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LAST: Duration = Duration::from_secs(5);
+const NO_ANSWER: &str = "no answer in time";
+/// For an attempt that ends when the time does.
+const TO_SAY_WHY: Duration = Duration::from_millis(500);
 /// Between attempts: doubled each time, at most this, also if a collector asks for more.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 const LONGEST_ANSWER: u64 = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// Of an attempt that began before, the end does not wait for all of its ten seconds.
+    #[test]
+    fn a_silent_collector_delays_the_end_by_five_seconds() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1/metrics", silent.local_addr().unwrap());
+        let sender = Sender::start(url).unwrap();
+        sender.give(vec![1; 100], 1);
+        let _asked = silent.accept().unwrap();
+        sender.give(vec![2; 100], 2);
+        let begun = now();
+        let told = sender.end();
+        assert!(begun.elapsed() < (LAST + PATIENCE) / 2, "{told:?}");
+        assert_eq!((told.exports, told.delivered), (0, 0));
+        assert_eq!(told.wrong.as_deref(), Some(NO_ANSWER));
+    }
+}

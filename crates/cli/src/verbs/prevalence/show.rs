@@ -1,97 +1,17 @@
-//! The prevalence of OF+SFS in a web server's log: Mogul & Minshall's Table 1 for that log, and
-//! what the responses would cost.
+//! The prevalence of OF+SFS as tables, a page and lines of CSV.
 
 use serde::Serialize;
+use tinygram_report::units::grouped;
+use tinygram_report::{Align, Column, Entry, Page, Section, Table};
 
-use crate::page::{Page, Section};
-use crate::table::{Align, Column, Entry, Table};
-use crate::units::grouped;
+use super::found::{Log, Prevalence};
 
 /// The name and version of the JSON document.
-pub const SCHEMA: &str = "tinygram.prevalence/1";
-
-/// All results. The field order is that of the JSON document.
-#[derive(Clone, Debug, Serialize)]
-pub struct Prevalence {
-    /// The lines that were read.
-    pub log: Log,
-    /// Table 1: one entry per MSS and MCLBYTES.
-    pub shares: Vec<Share>,
-    /// One entry per policy and MSS; empty if nothing was simulated.
-    pub costs: Vec<Cost>,
-}
-
-/// The lines that were read, all logs taken together.
-#[derive(Clone, Debug, Serialize)]
-pub struct Log {
-    /// All lines.
-    pub lines: u64,
-    /// Lines that are not a response.
-    pub unreadable: u64,
-    /// Lines that are a response.
-    pub responses: u64,
-    /// Responses with a body, which Table 1 counts.
-    pub with_body: u64,
-    /// Responses without a body: answers to HEAD.
-    pub head: u64,
-    /// Responses without a body: status 304.
-    pub not_modified: u64,
-    /// Responses without a body: a size of `-` or 0.
-    pub empty: u64,
-    /// Octets of all bodies.
-    pub body_bytes: u64,
-    /// The number of different body sizes.
-    pub distinct_sizes: u64,
-    /// The earliest time, UTC (RFC 3339); absent if there are no responses.
-    pub first: Option<String>,
-    /// The latest time.
-    pub last: Option<String>,
-    /// The days that the logs cover, each from its earliest to its latest time; overlaps count
-    /// once.
-    pub days: f64,
-}
-
-/// An entry of Table 1.
-#[derive(Clone, Debug, Serialize)]
-pub struct Share {
-    /// The MSS, in octets.
-    pub mss: u16,
-    /// MCLBYTES, in octets; absent if the test for it is ignored.
-    pub mclbytes: Option<u64>,
-    /// Responses that the paper's model delays.
-    pub delayed: u64,
-    /// Delayed responses, in percent of the responses with a body; absent if there are none.
-    pub share_percent: Option<f64>,
-    /// Delayed responses, in percent of all responses.
-    pub share_of_all_percent: Option<f64>,
-}
-
-/// What the responses took in the simulator.
-#[derive(Clone, Debug, Serialize)]
-pub struct Cost {
-    /// The send policy's name.
-    pub policy: String,
-    /// The MSS, in octets.
-    pub mss: u16,
-    /// The simulated kernel's copying unit, in octets; absent if it has none.
-    pub mclbytes: Option<u64>,
-    /// Responses that came noticeably later than if nothing is held.
-    pub delayed: u64,
-    /// Delayed responses, in percent of the responses with a body; absent if there are none.
-    pub delayed_percent: Option<f64>,
-    /// The sum of the delays, in seconds.
-    pub stall_s: f64,
-    /// `stall_s` per day of the log; absent if the log has no length in time.
-    pub stall_s_per_day: Option<f64>,
-    /// Data segments of all responses with a body.
-    pub segments: u64,
-    /// `segments` per day of the log; absent if the log has no length in time.
-    pub segments_per_day: Option<f64>,
-}
+pub(super) const SCHEMA: &str = "tinygram.prevalence/1";
 
 /// A line of the CSV: an entry of either table.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row<'a> {
+pub(super) struct Row<'a> {
     /// `share` or `cost`.
     kind: &'static str,
     policy: Option<&'a str>,
@@ -110,7 +30,7 @@ pub struct Row<'a> {
 impl Prevalence {
     /// Returns the tables: what was read, in words; the costs, with `conditions` beneath them;
     /// Table 1.
-    pub fn tables(&self, conditions: &str) -> Vec<Table> {
+    pub(super) fn tables(&self, conditions: &str) -> Vec<Table> {
         let mut tables = vec![self.log.summary()];
         if !self.costs.is_empty() {
             tables.push(self.cost_table(conditions));
@@ -120,7 +40,7 @@ impl Prevalence {
     }
 
     /// Returns the tables as a page, with the parameters behind them.
-    pub fn page(
+    pub(super) fn page(
         &self,
         conditions: &str,
         parameters: Vec<(String, String)>,
@@ -143,7 +63,7 @@ impl Prevalence {
     }
 
     /// Returns both tables as rows, one per entry.
-    pub fn rows(&self) -> Vec<Row<'_>> {
+    pub(super) fn rows(&self) -> Vec<Row<'_>> {
         let shares = self.shares.iter().map(|share| Row {
             kind: "share",
             policy: None,

@@ -42,9 +42,9 @@ pub(crate) fn reproduce(plan: &Plan, pool: &ThreadPool, progress: &Progress) -> 
             outcome,
         }
     };
-    let alone = plan.simulated.par_iter().with_max_len(1);
+    let alone = plan.experiments.simulated.par_iter().with_max_len(1);
     let mut reproduced: Vec<_> = pool.install(|| alone.map(run).collect());
-    reproduced.extend(plan.here.iter().map(run));
+    reproduced.extend(plan.experiments.here.iter().map(run));
     reproduced
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn reproduce(plan: &Plan, pool: &ThreadPool, progress: &Progress) -> 
 pub(crate) fn tell_how_long(plan: &Plan, pool: &ThreadPool) -> Result<(), Failure> {
     let chosen = |table: &u8| {
         let id = format!("mogul-table-{table}");
-        plan.simulated.iter().any(|it| it.id == id)
+        plan.experiments.simulated.iter().any(|it| it.id == id)
     };
     let hosts: Vec<_> = (4..=7)
         .filter(chosen)
