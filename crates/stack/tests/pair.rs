@@ -73,19 +73,26 @@ async fn octets_arrive_whatever_befalls_the_packets() {
 #[tokio::test]
 async fn every_send_policy_carries_a_conversation() {
     let (client, server) = stacks(1500, Troubles::default());
+    // All at once, for most of the time is spent waiting for timers.
+    let mut conversations = tokio::task::JoinSet::new();
     for policy in SendPolicy::LIST {
         let (mut stream, mut accepted) = connected(&client, &server).await;
         stream.set_send_policy((policy.make)());
-        for question in 1..20_u32 {
-            let octets = question.to_be_bytes();
-            stream.write_all(&octets[..2]).await.unwrap();
-            stream.write_all(&octets[2..]).await.unwrap();
-            let mut came = [0; 4];
-            accepted.read_exact(&mut came).await.unwrap();
-            assert_eq!(came, octets, "{}", policy.name);
-            accepted.write_all(&came).await.unwrap();
-            stream.read_exact(&mut came).await.unwrap();
-        }
+        conversations.spawn(async move {
+            for question in 1..20_u32 {
+                let octets = question.to_be_bytes();
+                stream.write_all(&octets[..2]).await.unwrap();
+                stream.write_all(&octets[2..]).await.unwrap();
+                let mut came = [0; 4];
+                accepted.read_exact(&mut came).await.unwrap();
+                assert_eq!(came, octets, "{}", policy.name);
+                accepted.write_all(&came).await.unwrap();
+                stream.read_exact(&mut came).await.unwrap();
+            }
+        });
+    }
+    while let Some(ended) = conversations.join_next().await {
+        ended.unwrap();
     }
 }
 
