@@ -85,6 +85,7 @@ fn every_policy_answers_over_the_stack() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn every_policy_answers_in_the_kernel() {
     let Some(document) = document(&format!("--backend bpf {TORN}")) else {
         return;
@@ -105,11 +106,13 @@ fn every_policy_answers_in_the_kernel() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn nagle_stalls_on_the_stack_where_the_simulator_says() {
     nagle_stalls_where_the_simulator_says("stack", "linux-tun");
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn nagle_stalls_in_the_kernel_where_the_simulator_says() {
     nagle_stalls_where_the_simulator_says("bpf", "linux-veth");
 }
@@ -146,6 +149,7 @@ fn nagle_stalls_where_the_simulator_says(backend: &str, hosts: &str) {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn three_backends_are_compared_two_by_two() {
     let Some(document) = document(&format!(
         "--backend sim,kernel,stack --hosts linux-veth --policy default,cork {TORN} --receive-buffer 64K"
@@ -184,6 +188,7 @@ fn three_backends_are_compared_two_by_two() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn the_senders_rules_are_the_profiles() {
     let Some(document) = document(&format!(
         "--backend stack --profile tru64_4 --policy off,naglim --naglim 101 {TORN}"

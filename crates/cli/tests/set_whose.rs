@@ -88,6 +88,7 @@ impl Drop for Following {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn ssh_is_left_alone_on_every_port_now_and_later() {
     if !may_set() || !may_make_namespaces() {
         return;
@@ -246,6 +247,7 @@ for line in sys.stdin:
 
 /// Socket activation: systemd listens, and whatever it starts has the socket.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn ssh_is_left_alone_though_another_program_listens_for_it() {
     if !may_set() || !may_make_namespaces() {
         return;

@@ -37,12 +37,13 @@ fn a_killed_watch_leaves_nothing_attached() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn programs_come_and_go_under_load() {
     come_and_go(10);
 }
 
 #[test]
-#[ignore = "long"]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn programs_come_and_go_two_hundred_times_under_load() {
     come_and_go(200);
 }
@@ -75,6 +76,7 @@ fn come_and_go(times: u32) {
 
 /// A process in a network namespace of its own stalls there and ends, namespace and all, again and again.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn namespaces_come_and_go() {
     let _alone = alone();
     let Some(watch) = watch() else { return };

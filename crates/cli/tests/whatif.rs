@@ -104,6 +104,7 @@ fn may_record() -> bool {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn what_nodelay_and_a_bound_do_is_foreseen() {
     if !may_record() {
         return;
@@ -149,6 +150,7 @@ fn what_nodelay_and_a_bound_do_is_foreseen() {
 
 /// Without the other end, the round trip and the peer's thinking are guessed; the stall is told all the same.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn one_end_is_enough_to_tell_a_stall_from_thinking() {
     if !may_record() {
         return;

@@ -98,6 +98,7 @@ fn a_connection_is_set_only_after_it_is_approved() {
 
 /// Also of one whose end waits for the peer's last segments, and of one that is reset.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn the_end_of_a_connection_is_reported() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -150,6 +151,7 @@ fn what_the_program_has_set_meanwhile_is_left_alone() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn peers_and_control_groups_narrow() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -26,6 +26,7 @@ fn c_names_its_function_and_its_line() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn c_without_debugging_information_names_its_function() {
     let Some(program) = built("plain", "cc", &["-O2", "-fomit-frame-pointer", "-o"]) else {
         return;
@@ -38,6 +39,7 @@ fn c_without_debugging_information_names_its_function() {
 
 /// If the program has no names, the finding has the program's file and the place in it.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn stripped_c_names_the_program_and_the_place_in_it() {
     let Some(program) = built("stripped", "cc", &["-O2", "-s", "-o"]) else {
         return;
@@ -55,6 +57,7 @@ fn stripped_c_names_the_program_and_the_place_in_it() {
 
 /// Both are linked statically, so the code of one is at the addresses where the other's was.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_process_that_executes_another_program_is_named_anew() {
     let renamed = "-Dask_in_two_writes=ask_once_more";
     let (Some(first), Some(second)) = (
@@ -74,6 +77,7 @@ fn a_process_that_executes_another_program_is_named_anew() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_release_build_of_rust_names_its_function() {
     let Some(program) = built("rust", "rustc", &["-O", "--edition=2021", "-o"]) else {
         return;
@@ -98,6 +102,7 @@ fn go_names_its_function_and_its_line() {
 
 /// Go's own tables remain in a program without symbols and debugging information.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn stripped_go_names_its_function_and_its_line() {
     let ways = [
         ("go-stripped", &["build", "-ldflags=-s -w", "-o"][..]),
@@ -153,6 +158,7 @@ fn python_names_its_function_and_its_line() {
 
 /// V8's map says where a function begins, but not where in it the call is.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn node_names_its_function_by_the_map_of_its_code() {
     if Command::new("node").arg("--version").output().is_err() {
         println!("skipped: node is not installed");
@@ -177,6 +183,7 @@ fn node_names_its_function_by_the_map_of_its_code() {
 /// Processes that ask twice and end: their only hold is their first, and they end when it does. A C function may have a
 /// name that means something in C++'s notation.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn processes_that_end_soon_are_named() {
     let options = ["-O2", "-DTIMES=2", "-Dask_in_two_writes=h", "-o"];
     let Some(program) = built("short", "cc", &options) else {
@@ -228,6 +235,7 @@ fn short_lived(command: impl Fn(&str) -> Command) -> Option<Vec<Option<CallSite>
 
 /// Interpreters know what nobody else does; their own functions are no call site.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn interpreters_say_that_they_hide_the_program() {
     let perl = "use IO::Socket::INET; my $s = IO::Socket::INET->new(PeerAddr => qq(127.0.0.1:$ARGV[0])); \
                 for (1..40) { syswrite $s, 'h' x 40; syswrite $s, 'b' x 400; sysread $s, my $x, 1 }";

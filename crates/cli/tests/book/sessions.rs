@@ -55,16 +55,19 @@ fn capture() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn live_host() {
     run("book/src/mend/live-host.md");
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn unchangeable() {
     run("book/src/mend/unchangeable.md");
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn containers() {
     run("book/src/mend/containers.md");
 }
@@ -75,6 +78,7 @@ fn ci() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn the_commands_in_depth() {
     for page in IN_DEPTH {
         run(&format!("book/src/mend/{page}.md"));

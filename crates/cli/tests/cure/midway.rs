@@ -100,6 +100,7 @@ fn conversation(words: &[&str]) -> Option<Program> {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_target_that_ends_is_no_error() {
     let Some(program) = conversation(&[]) else {
         return;
@@ -113,6 +114,7 @@ fn a_target_that_ends_is_no_error() {
 
 /// Its sockets are the child's from then on.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_target_that_forks_is_no_error() {
     let Some(mut program) = conversation(&[]) else {
         return;
@@ -126,6 +128,7 @@ fn a_target_that_forks_is_no_error() {
 
 /// The processes of a control group move elsewhere, and it is removed.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_control_group_that_goes_away_is_no_error() {
     let Some(root) = control_groups() else {
         return;
@@ -147,6 +150,7 @@ fn a_control_group_that_goes_away_is_no_error() {
 /// Killed at some point after its first line in the journal, in the middle of a sweep over eight hundred sockets or after it: the
 /// undo makes all values those of before.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn what_a_killed_sweep_left_is_put_back() {
     if !may_set() {
         return;

@@ -130,6 +130,7 @@ fn assert_kept(text: &str, setting: &str) {
 
 /// The program that stalls may be treated itself.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn nodelay_where_the_sender_holds_behind_one_write() {
     let Some(scene) = Scene::on_a_link(&["2"], "100") else {
         return;
@@ -140,6 +141,7 @@ fn nodelay_where_the_sender_holds_behind_one_write() {
 /// NODELAY ends the stalls, and makes a flood of twelve segments a request of it; the receiver is elsewhere. Only holding
 /// helps, and the command that does it is named.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn holding_where_nodelay_makes_a_flood_and_nothing_else_is_here() {
     let Some(scene) = Scene::on_a_link(&["12"], "600") else {
         return;
@@ -153,6 +155,7 @@ fn holding_where_nodelay_makes_a_flood_and_nothing_else_is_here() {
 /// The same flood, but the receiver is on this host, and may delay fewer acknowledgments. One that acknowledges each segment at
 /// once (`quickack`) makes the same flood, since each ACK lets a small write go.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn another_remedy_where_nodelay_makes_a_flood() {
     let Some(scene) = Scene::on_one_host("127.0.0.1", &["12"], "600") else {
         return;
@@ -167,6 +170,7 @@ fn another_remedy_where_nodelay_makes_a_flood() {
 
 /// The sender is not meant; others share the receiver's namespace and its route.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn the_receivers_bound_where_others_share_its_route() {
     let Some(scene) = Scene::on_a_link(&["2"], "100") else {
         return;
@@ -186,6 +190,7 @@ fn the_receivers_bound_where_others_share_its_route() {
 
 /// Others share the receiver's namespace, and send by another route.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn the_routes_quickack_where_others_share_the_namespace_alone() {
     let Some(scene) = Scene::on_a_link(&["2"], "100") else {
         return;
@@ -200,6 +205,7 @@ fn the_routes_quickack_where_others_share_the_namespace_alone() {
 
 /// The route cannot be changed (an IPv6 one of the kernel's own), and nobody else is in the namespace.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn the_namespaces_pingpong_where_its_route_cannot_be_changed() {
     let Some(scene) = Scene::on_one_host("::1", &["2"], "100") else {
         return;
@@ -218,6 +224,7 @@ fn assert_kept_nothing(text: &str) {
 
 /// A program corks its socket and never takes that off.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn uncorking_where_the_program_leaves_its_cork_on() {
     let Some(scene) = Scene::on_a_link(&["1", "cork"], "50") else {
         return;

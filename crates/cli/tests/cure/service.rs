@@ -75,6 +75,7 @@ impl Drop for Service {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_stall_is_cured_on_the_running_server_and_put_back() {
     if !may_set() {
         return;
@@ -149,6 +150,7 @@ fn what_does_not_stall_is_left_alone() {
 
 /// No connection sends anything: nobody knows what it would do.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn where_nothing_is_sent_it_cannot_tell() {
     if !may_set() {
         return;
@@ -301,6 +303,7 @@ while True:
 
 /// Two clients of one server stall; one of them is meant.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn who_is_not_meant_is_left_alone() {
     if !may_set() {
         return;
@@ -352,6 +355,7 @@ fn who_is_not_meant_is_left_alone() {
 
 /// What is kept is for connections to come, too, and is put back at the end.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_watched_cure_follows_and_leaves_nothing() {
     if !may_set() {
         return;

@@ -69,6 +69,7 @@ impl Drop for Service {
 
 /// Clients that are many and share nothing: half of them have the remedy in each period, and in the end all.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn many_clients_are_tried_by_halves() {
     if !may_set() {
         return;
@@ -95,6 +96,7 @@ fn many_clients_are_tried_by_halves() {
 
 /// Two connections of one client wait for each other; ten clients are few.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn few_clients_are_tried_by_turns() {
     if !may_set() {
         return;

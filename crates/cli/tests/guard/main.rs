@@ -317,6 +317,7 @@ fn a_timer_that_had_nothing_to_acknowledge_is_none() {
 
 /// "0 connection stalls." means little without what was looked at; each source says it.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn both_ways_to_look_say_how_much_was_seen() {
     for source in ["preload", "kernel"] {
         let output = guard(source, NOW_AND_THEN, "");
@@ -433,6 +434,7 @@ fn a_closed_pipe_ends_no_live_verb() {
 
 /// The annotations for GitHub are a result that nobody reads here; the stalls are there all the same.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_closed_pipe_hides_no_stall() {
     for source in ["kernel", "preload"] {
         if guard(source, EVENT_LOOP, "nagle").status.code() == Some(3) {

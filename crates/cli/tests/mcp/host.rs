@@ -49,6 +49,7 @@ fn asks(mut client: TcpStream, stop: &AtomicBool) {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_service_that_stalls_is_found_with_its_line_and_could_be_cured() {
     if !hosting::may_set() {
         return;
@@ -81,6 +82,7 @@ fn a_service_that_stalls_is_found_with_its_line_and_could_be_cured() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn only_what_is_allowed_is_changed_and_it_is_put_back() {
     if !hosting::may_set() {
         return;

@@ -422,6 +422,7 @@ fn many_calls_at_once_do_not_mix() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_call_ends_when_it_is_cancelled_and_when_its_client_goes() {
     if !hosting::may_set() {
         return;

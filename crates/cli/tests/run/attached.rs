@@ -152,6 +152,7 @@ fn what_a_killed_keeper_left_is_put_back() {
 /// Without its watchdog the code must not hold for long: within two seconds of its first hold it finds out, and rests
 /// for good. (The keeper may have been asleep when it was killed; then that hold is the first to call it.) Then the next call puts back what was there and begins anew.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn without_its_keeper_a_program_is_as_without_us_until_the_next_call() {
     let Some(case) = Case::begin() else { return };
     case.attach();
@@ -183,6 +184,7 @@ fn after_its_keeper_was_killed_a_quiet_program_can_be_attached_to_anew() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_program_under_load_survives_ten_attachments() {
     under_load(10);
 }

@@ -94,6 +94,7 @@ fn what_ends_or_escapes_the_rule_is_named() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_version_of_go_that_was_not_tried_takes_try() {
     let folder = tempfile::tempdir().unwrap();
     let flags = ["-DVERSION=\"go1.99.0\""];
@@ -137,6 +138,7 @@ fn a_version_of_go_that_was_not_tried_takes_try() {
 
 /// The real thing, with another number in its build information.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_real_go_program_of_another_version_is_covered_with_try() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = built(folder.path()) else {
@@ -177,6 +179,7 @@ fn verified(program: &Path, kind: &str) -> String {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn verify_names_the_places_past_the_rule() {
     let folder = tempfile::tempdir().unwrap();
     let program = lookalike(folder.path(), &[]);

@@ -98,6 +98,7 @@ fn the_rest_of_a_write_is_sent_without_flags() {
 
 /// A thread that waits in `read` stands within the octets that become a jump.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn the_rule_comes_into_a_running_program_and_leaves_it() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = in_c(folder.path()) else {
@@ -120,6 +121,7 @@ fn the_rule_comes_into_a_running_program_and_leaves_it() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn children_are_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = in_c(folder.path()) else {

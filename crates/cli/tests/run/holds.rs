@@ -4,6 +4,7 @@ use crate::programs::{best_of_three, counts_of, hostile_counts};
 use crate::sink::Sink;
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn only_what_is_named_is_touched() {
     let segments = |only: &str| {
         let sink = Sink::start();

@@ -29,6 +29,7 @@ use crate::programs::{best_of_three, compile, counts_of, hostile, hostile_counts
 use crate::sink::Sink;
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn flush_on_block_survives_hostile_use() {
     endure(&["--policy", "flush-on-block"]);
 }
@@ -36,22 +37,26 @@ fn flush_on_block_survives_hostile_use() {
 /// Many scenarios are too short to show a habit; with `--eager` everything is held in all of them,
 /// from the first write on.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn eager_flush_on_block_survives_hostile_use() {
     endure(&["--policy", "flush-on-block", "--eager"]);
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn cork_until_block_survives_hostile_use() {
     endure(&["--policy", "cork-until-block"]);
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn nodelay_survives_hostile_use() {
     endure(&["--policy", "nodelay"]);
 }
 
 /// Messages are written and awaited in every way at once, at random.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn twenty_thousand_messages_arrive_whole_and_in_order() {
     messages_arrive_whole_and_in_order("640");
 }

@@ -36,6 +36,7 @@ fn run_by_another(folder: &Path) -> Command {
 /// A process that cannot be dumped may not be looked into by its user's other processes: a watchdog without privileges
 /// could not send what is held for too long, so nothing is held any more.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn what_hides_from_its_watchdog_is_left_alone() {
     let Some((folder, program)) = for_everybody() else {
         return;

@@ -78,6 +78,7 @@ fn check(stalls: &[Value], bound: &str) {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_sockets_own_bound_is_seen_and_the_writer_named() {
     if !(may_set() && may_make_namespaces()) {
         return;
@@ -96,6 +97,7 @@ fn a_sockets_own_bound_is_seen_and_the_writer_named() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_routes_bound_is_seen_and_the_writer_named() {
     if !may_make_namespaces() {
         return;

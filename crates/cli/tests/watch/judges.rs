@@ -111,6 +111,7 @@ impl Said {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn all_judges_say_the_same() {
     let Some(probe) = watch(&["--once", "1ms"]) else {
         return;

@@ -87,6 +87,7 @@ fn text(octets: &[u8]) -> String {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn the_drivers_of_containerd_and_cri_o_lead_to_the_same_names() {
     let slice = format!("kubepods-burstable-pod{}.slice", UID.replace('-', "_"));
     for (number, group) in [
@@ -133,6 +134,7 @@ fn the_drivers_of_containerd_and_cri_o_lead_to_the_same_names() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn set_and_whatif_take_a_pod_and_leave_others_alone() {
     let id = "d0".repeat(32);
     let group = format!("nested/kubepods/burstable/pod{OTHER_UID}/{id}");

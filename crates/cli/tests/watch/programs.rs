@@ -197,6 +197,7 @@ fn watch_names_the_process_that_is_held() {
 }
 
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn packets_tell_the_same_stalls() {
     let Some(watch) = watch(&["-i", "lo", "--once", "5s", "--json"]) else {
         return;
@@ -229,6 +230,7 @@ fn packets_tell_the_same_stalls() {
 
 /// The client has the lower port, and nobody sees the handshake: only who listens tells the sides.
 #[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
 fn packets_of_a_connection_that_stood_before_tell_the_side() {
     let talk = Command::new("python3")
         .args(["-c", STOOD_BEFORE])

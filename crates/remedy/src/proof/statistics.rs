@@ -362,6 +362,7 @@ mod tests {
     /// Turns of a service that stalls now and then, so that few of them make the 99th percentile: with a remedy that does
     /// nothing, harm is seldom seen.
     #[test]
+    #[ignore = "long: cargo test --workspace -- --ignored"]
     fn chance_alone_is_seldom_taken_for_harm() {
         use crate::proof::{Demand, Verdict, decide};
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(11);
@@ -392,6 +393,7 @@ mod tests {
     /// Trials as they are run, of a service that stalls in every turn, with a remedy that does nothing: of two hundred, one is
     /// kept at most.
     #[test]
+    #[ignore = "long: cargo test --workspace -- --ignored"]
     fn what_does_nothing_is_seldom_kept() {
         use crate::proof::{Demand, LOOKS, Verdict, decide};
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(13);
