@@ -290,7 +290,7 @@ fn a_script_is_a_target() {
     python.wait().unwrap();
     assert_eq!(output.status.code(), Some(0));
     let shown = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(shown.matches("python3").count(), 2, "{shown}");
+    assert_eq!(shown.matches("python3 two-ends.py").count(), 2, "{shown}");
     let document: Value = serde_json::from_slice(&json.stdout).unwrap();
     let owner = &document["connections"][0]["owners"][0];
     assert_eq!(owner["script"], "two-ends.py", "{document:#}");

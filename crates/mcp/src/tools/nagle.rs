@@ -438,7 +438,10 @@ fn of_host(seen: &Watched) -> Told {
             Answer::Yes => {
                 "whatif or cure_dry_run says what each fix would bring, before anything is changed"
             }
-            Answer::No => "watch lists what else was found; look at the program's own time next",
+            Answer::No => {
+                "watch lists what else was found; it sees neither loss nor closed windows nor the program's own time: capture the \
+                 slow requests (tcpdump) and ask diagnose for those"
+            }
             Answer::CannotTell => "do what a remedy in why_not_told says, and ask again",
         }
         .to_owned(),

@@ -74,7 +74,7 @@ fn stall(one: &Awaited, sites: &[&CallSite]) -> Stall {
     let each = one.ms / one.times.max(1) as f64;
     let by = sites.iter().take(SITES_SAID).map(ToString::to_string);
     let by = match by.collect::<Vec<_>>().join(" or ") {
-        none if none.is_empty() => none,
+        none if none.is_empty() => UNKNOWN_SITE.to_owned(),
         some => format!(", written by {some}"),
     };
     let places = sites
@@ -102,5 +102,8 @@ fn stall(one: &Awaited, sites: &[&CallSite]) -> Stall {
     }
 }
 
+/// Why no line is named.
+const UNKNOWN_SITE: &str =
+    "; its line is not known: the process had ended before it could be read, or shows no functions";
 /// A process's other lines are left out.
 const SITES_SAID: usize = 3;

@@ -112,10 +112,10 @@ fn row(connection: &Connection) -> [String; 15] {
     let unknown = || "?".to_owned();
     let (pid, process) = match connection.owners.as_slice() {
         [] => (unknown(), unknown()),
-        [owner] => (owner.pid.to_string(), owner.name.clone()),
+        [owner] => (owner.pid.to_string(), named(owner)),
         [owner, others @ ..] => (
             owner.pid.to_string(),
-            format!("{} +{}", owner.name, others.len()),
+            format!("{} +{}", named(owner), others.len()),
         ),
     };
     let options = connection.options.as_ref();
@@ -154,6 +154,14 @@ fn row(connection: &Connection) -> [String; 15] {
             .map_or_else(|| "-".to_owned(), |bytes| format!("{bytes:.0}")),
         run(connection.covered()),
     ]
+}
+
+/// Returns the name of a process, with what it runs if it is an interpreter.
+fn named(owner: &Owner) -> String {
+    match &owner.script {
+        Some(script) => format!("{} {script}", owner.name),
+        None => owner.name.clone(),
+    }
 }
 
 /// Returns the container of a process, or its network namespace if that differs from ours.
