@@ -56,6 +56,7 @@ mod kernel;
 mod ledger;
 #[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod load;
+#[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod measure;
 #[cfg(all(target_arch = "x86_64", any(target_env = "gnu", target_env = "musl")))]
 mod next;
