@@ -51,6 +51,8 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 #[derive(Debug, Parser)]
 #[command(
     name = "tinygram",
+    // Also where the file is called tinygram.exe.
+    bin_name = "tinygram",
     version,
     propagate_version = true,
     arg_required_else_help = true
