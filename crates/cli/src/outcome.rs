@@ -85,9 +85,15 @@ pub(crate) fn code(outcome: Result<Done, Failure>) -> u8 {
             complain(&format!("tinygram: {line}"));
             3
         }
-        Err(Failure::Io { error, .. }) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
+        Err(Failure::Io { error, .. }) if is_closed_pipe(&error) => 0,
         Err(failure) => refuse(&failure.line()),
     }
+}
+
+/// Returns whether the reader of a pipe is gone.
+fn is_closed_pipe(error: &std::io::Error) -> bool {
+    // Windows has a second number for it (ERROR_PIPE_NOT_CONNECTED), which Linux does not use.
+    error.kind() == std::io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(233)
 }
 
 impl Failure {
