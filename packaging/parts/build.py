@@ -14,6 +14,7 @@ TARGETS = {
     "x86_64-linux-glibc": ("x86_64-unknown-linux-gnu", ".2.17"),
     "aarch64-linux-static": ("aarch64-unknown-linux-musl", ""),
     "aarch64-linux-glibc": ("aarch64-unknown-linux-gnu", ".2.17"),
+    "x86_64-windows": ("x86_64-pc-windows-gnu", ""),
 }
 # What a first build from a checkout leaves out.
 FEATURES = "mcp"

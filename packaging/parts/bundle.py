@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tarfile
 
+from . import windows
 from .build import TARGETS, Rust
 from .common import PROJECT, CannotBuild, output, run, tool
 
@@ -68,9 +69,12 @@ def archives(release, _):
     for name in built:
         folder = release.work / "made" / name
         base = f"tinygram-{release.version}-{name}"
+        debug |= {file.name: file for file in folder.glob("*.debug")}
+        if name == "x86_64-windows":
+            yield windows.archive(release, base, licences(release))
+            continue
         files = {f"{base}/{file.name}": file for file in [folder / "tinygram", *licences(release)]}
         files[f"{base}/README.md"] = PROJECT / "packaging/archive.md"
-        debug |= {file.name: file for file in folder.glob("*.debug")}
         yield packed(release, release.to / f"{base}.tar.gz", files)
     yield packed(release, release.to / f"tinygram-{release.version}-line-tables.tar.gz", debug)
 
