@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tinygram_host::knob::Knob;
-use tinygram_host::namespace::Namespace;
+use tinygram_host::namespace::{self, Namespace};
 use tinygram_host::route::{Route, RouteError};
 
 /// Does `work` in a new network namespace with `lo` up; `None`, with the reason, where none can be made.
@@ -177,11 +177,14 @@ fn a_namespace_has_its_own_knobs_and_its_own_number() {
         }
         Knob::Autocorking.write(1 - outside).unwrap();
         assert!(Knob::Quickack.read().is_err());
-        namespace.cookie().unwrap()
+        namespace::cookie(&namespace).unwrap()
     });
     assert_eq!(Knob::Autocorking.read().unwrap(), outside);
     if let Some(inside) = inside {
-        assert_ne!(own.cookie().unwrap(), inside);
-        assert_eq!(own.cookie().unwrap(), own.cookie().unwrap());
+        assert_ne!(namespace::cookie(&own).unwrap(), inside);
+        assert_eq!(
+            namespace::cookie(&own).unwrap(),
+            namespace::cookie(&own).unwrap()
+        );
     }
 }

@@ -74,7 +74,7 @@ fn pair() -> io::Result<(TcpStream, TcpStream)> {
     let spaces = [Namespace::new()?, Namespace::new()?];
     let [near, far] = &spaces;
     for space in &spaces {
-        space.within(netlink::loopback_up)?;
+        space.within(netlink::loopback_up)??;
     }
     let addresses = [1, 2].map(|end| Addresses {
         v4: Ipv4Addr::new(10, 77, 0, end),
@@ -82,9 +82,9 @@ fn pair() -> io::Result<(TcpStream, TcpStream)> {
     });
     veth::join([near, far], "costs0", addresses, veth::Offload::Off)?;
     let at: SocketAddr = (addresses[1].v4, 0).into();
-    let listener = far.within(|| TcpListener::bind(at))?;
+    let listener = far.within(|| TcpListener::bind(at))??;
     let at = listener.local_addr()?;
-    let near = near.within(|| TcpStream::connect(at))?;
+    let near = near.within(|| TcpStream::connect(at))??;
     let (far, _) = listener.accept()?;
     for end in [&near, &far] {
         end.set_nodelay(true)?;

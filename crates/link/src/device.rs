@@ -69,7 +69,7 @@ impl TunDevice {
             netlink::set_queue_length(device.if_index()?, DEVICE_QUEUE)?;
             device.set_nonblocking(true)?;
             Ok(Self(device))
-        })
+        })?
     }
 }
 

@@ -1,4 +1,4 @@
-//! Network namespaces: makes them, finds them by name, and enters them on a thread of their own.
+//! Network namespaces: makes them, finds them, and enters them on a thread of their own.
 //!
 //! A namespace made here has no name and no process. It exists as long as a descriptor is open, so
 //! nothing is left behind however the program ends. Other programs reach it by [`Namespace::path`].
@@ -6,14 +6,20 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 
-/// An open network namespace.
-#[derive(Debug)]
-pub struct Namespace(File);
+/// An open network namespace, held by a descriptor.
+#[derive(Clone, Debug)]
+pub struct Namespace {
+    file: Arc<File>,
+    /// The inode by which it is known while it exists. When it has ended, another may have this number.
+    pub inode: u32,
+}
 
 /// The reason why there is no namespace.
 #[derive(Debug, thiserror::Error)]
@@ -73,8 +79,24 @@ impl Namespace {
         on_a_thread(|| {
             // SAFETY: a new network namespace closes and moves no descriptor.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }?;
-            File::open(OF_THIS_THREAD).map(Self)
-        })
+            Self::own()
+        })?
+    }
+
+    /// Opens the namespace that this thread is in.
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn own() -> io::Result<Self> {
+        Self::at("/proc/thread-self/ns/net".as_ref())
+    }
+
+    /// Opens the namespace of a process.
+    ///
+    /// # Errors
+    /// Returns the system's error, as when the process has ended.
+    pub fn of(pid: u32) -> io::Result<Self> {
+        Self::at(format!("/proc/{pid}/ns/net").as_ref())
     }
 
     /// Opens the namespace that `ip netns add NAME` has made.
@@ -88,36 +110,49 @@ impl Namespace {
             return Err(Error::NoSuchName(name.to_owned()));
         }
         let doing = "opening the network namespace";
-        File::open(path)
-            .map(Self)
-            .map_err(|error| Error::Io { doing, error })
+        Self::at(&path).map_err(|error| Error::Io { doing, error })
     }
 
-    /// Opens the namespace that this thread is in.
-    ///
-    /// # Errors
-    /// Returns the system's error.
-    pub fn current() -> io::Result<Self> {
-        File::open(OF_THIS_THREAD).map(Self)
+    /// Returns the namespace with this inode; `None` if it has no name (`ip netns`) and no process is in it that
+    /// this one may look at.
+    #[must_use]
+    pub fn find(inode: u32) -> Option<Self> {
+        let is_it = |found: &Self| found.inode == inode;
+        let own = Self::own().ok().filter(is_it);
+        own.or_else(|| reachable().find(is_it))
     }
 
-    /// Returns another descriptor of the same namespace.
-    ///
-    /// # Errors
-    /// Returns the system's error.
-    pub fn try_clone(&self) -> io::Result<Self> {
-        self.0.try_clone().map(Self)
+    /// Returns every namespace that has a name (`ip netns`) or that a process is in that this one may look at, each once.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for namespace in reachable() {
+            if all.iter().all(|other| other.inode != namespace.inode) {
+                all.push(namespace);
+            }
+        }
+        all
     }
 
-    /// Runs `work` inside the namespace, on a thread of its own.
+    fn at(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let inode = u32::try_from(file.metadata()?.ino()).unwrap_or(0);
+        let file = Arc::new(file);
+        Ok(Self { file, inode })
+    }
+
+    /// Does `work` inside the namespace: on a thread of its own, unless this thread is there.
     ///
     /// # Errors
-    /// Returns the error of entering the namespace, or the error of `work`.
-    pub fn within<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    /// Returns the error of entering the namespace: it takes CAP_SYS_ADMIN to enter another one.
+    pub fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        if Self::own()?.inode == self.inode {
+            return Ok(work());
+        }
         on_a_thread(|| {
             self.enter()?;
-            work()
-        })
+            Ok(work())
+        })?
     }
 
     /// Moves the calling thread inside.
@@ -125,7 +160,7 @@ impl Namespace {
     /// # Errors
     /// Returns the system's error.
     pub fn enter(&self) -> io::Result<()> {
-        move_into_link_name_space(self.0.as_fd(), Some(LinkNameSpaceType::Network))?;
+        move_into_link_name_space(self.file.as_fd(), Some(LinkNameSpaceType::Network))?;
         Ok(())
     }
 
@@ -133,28 +168,35 @@ impl Namespace {
     /// --net=PATH`.
     #[must_use]
     pub fn path(&self) -> PathBuf {
-        let (pid, fd) = (std::process::id(), self.0.as_raw_fd());
+        let (pid, fd) = (std::process::id(), self.file.as_raw_fd());
         format!("/proc/{pid}/fd/{fd}").into()
     }
 }
 
 impl AsFd for Namespace {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.file.as_fd()
     }
 }
 
+/// Returns the namespaces of processes that this one may look at, then those that have a name; some of them twice.
+fn reachable() -> impl Iterator<Item = Namespace> {
+    let entries = |folder: &str| fs::read_dir(folder).into_iter().flatten().flatten();
+    let processes = entries("/proc").filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let named = entries(NAMES).map(|entry| Namespace::at(&entry.path()));
+    processes.map(Namespace::of).chain(named).flatten()
+}
+
 /// Runs `work` on a new thread, because a thread that has changed its namespace is not used for anything else.
-fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+fn on_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let thread = thread::Builder::new().spawn_scoped(scope, work)?;
         match thread.join() {
-            Ok(result) => result,
+            Ok(result) => Ok(result),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })
 }
 
-const OF_THIS_THREAD: &str = "/proc/thread-self/ns/net";
 /// The folder where iproute2 keeps names.
 const NAMES: &str = "/run/netns";

@@ -29,9 +29,9 @@ pub fn join(
     offload: Offload,
 ) -> io::Result<()> {
     let [first, second] = spaces;
-    first.within(|| netlink::make_veth(name, second))?;
+    first.within(|| netlink::make_veth(name, second))??;
     for (space, own) in spaces.into_iter().zip(addresses) {
-        space.within(|| {
+        space.within(|| -> io::Result<()> {
             let device = netlink::index_of(name)?;
             netlink::add_address(device, IpAddr::V4(own.v4), Addresses::V4_PREFIX)?;
             netlink::add_address(device, IpAddr::V6(own.v6), Addresses::V6_PREFIX)?;
@@ -39,7 +39,7 @@ pub fn join(
                 turn_offloads_off(name)?;
             }
             netlink::set_up(device)
-        })?;
+        })??;
     }
     Ok(())
 }

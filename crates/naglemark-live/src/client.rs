@@ -40,7 +40,7 @@ impl Client {
             Ok(stream)
         };
         match &self.inside {
-            Some(space) => space.within(connect),
+            Some(space) => space.within(connect)?,
             None => connect(),
         }
     }

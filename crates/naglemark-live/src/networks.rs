@@ -25,7 +25,7 @@ pub fn acquire_privilege() -> Result<(), namespace::Error> {
 pub(crate) fn space() -> Result<Namespace, Error> {
     let make = || -> io::Result<Namespace> {
         let space = Namespace::new()?;
-        space.within(netlink::loopback_up)?;
+        space.within(netlink::loopback_up)??;
         Ok(space)
     };
     make().map_err(|error| Error::failed("making a network namespace", error))

@@ -185,15 +185,15 @@ impl TwoHosts {
             mss: talk.mss,
             receive_buffer: None,
         };
-        let listener: TcpListener = self.far.within(|| {
+        let listener: TcpListener = self.far.within(|| -> io::Result<_> {
             let listener = listen((FAR.v4, 0).into(), options)?;
             if let Some(octets) = talk.send_buffer {
                 SockRef::from(&listener).set_send_buffer_size(octets)?;
             }
             Ok(listener)
-        })?;
+        })??;
         let at: SocketAddr = listener.local_addr()?;
-        let asking = self.near.within(|| {
+        let asking = self.near.within(|| -> io::Result<_> {
             let options = Options {
                 receive_buffer: talk.receive_buffer,
                 ..options
@@ -201,7 +201,7 @@ impl TwoHosts {
             let socket = new(at, options)?;
             socket.connect(&at.into())?;
             Ok(TcpStream::from(socket))
-        })?;
+        })??;
         asking.set_read_timeout(Some(TOO_LONG))?;
         asking.set_nodelay(true)?;
         Ok((asking, listener.accept()?.0))
@@ -248,7 +248,7 @@ impl TwoHosts {
     fn delayed_acks(&self) -> io::Result<u64> {
         let text = self
             .near
-            .within(|| std::fs::read_to_string("/proc/thread-self/net/netstat"))?;
+            .within(|| std::fs::read_to_string("/proc/thread-self/net/netstat"))??;
         delayed_acks(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 }

@@ -127,7 +127,7 @@ fn serve_inside(
     processor: Option<usize>,
     rule: &Now,
 ) -> io::Result<SocketAddr> {
-    let listener = space.within(|| listen((FAR.v4, 0).into(), options))?;
+    let listener = space.within(|| listen((FAR.v4, 0).into(), options))??;
     start(listener, processor, rule)
 }
 

@@ -34,7 +34,7 @@ pub(super) fn start(
 ) -> Result<Vec<(u64, SocketAddr)>, Error> {
     let failed = |error: io::Error| Error::failed("making a TUN device for --backend stack", error);
     let given = Given {
-        inside: space.try_clone().map_err(failed)?,
+        inside: space.clone(),
         line: settings.line.clone(),
         options: SocketOptions {
             profile: settings.profile,

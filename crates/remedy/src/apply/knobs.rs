@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use tinygram_host::hand::{Raw, Socket};
 use tinygram_host::knob::{Knob, KnobSetting};
-use tinygram_host::namespace::Namespace;
+use tinygram_host::namespace::{self, Namespace};
 use tinygram_host::route::{Route, RouteError, RouteKey};
 
 use super::{ApplyError, Undone, Why};
@@ -56,7 +56,7 @@ pub fn set(
         refused: None,
     };
     let place = Place {
-        netns_cookie: namespace.cookie()?,
+        netns_cookie: namespace::cookie(namespace)?,
         route: route.cloned(),
     };
     let knob = setting.knob;
@@ -124,7 +124,7 @@ fn put_back(knob: Knob, about: &About, place: &Place, before: u32) -> io::Result
         return Ok(Did::Gone);
     };
     // Another namespace may have its inode by now.
-    if namespace.cookie()? != place.netns_cookie {
+    if namespace::cookie(&namespace)? != place.netns_cookie {
         return Ok(Did::Gone);
     }
     let route = place.route.as_ref();

@@ -3,7 +3,6 @@
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus};
-use std::sync::Arc;
 
 use tinygram_link::device::TunDevice;
 use tinygram_link::namespace::{self, Namespace};
@@ -88,7 +87,7 @@ fn namespaces(plan: &Plan) -> Result<[Namespace; 2], Failure> {
     namespace::acquire_privilege().map_err(refused)?;
     let make = || -> io::Result<Namespace> {
         let space = Namespace::new()?;
-        space.within(netlink::loopback_up)?;
+        space.within(netlink::loopback_up)??;
         Ok(space)
     };
     let make = || make().map_err(|error| io("making a network namespace", error));
@@ -102,10 +101,7 @@ fn run_command(
     far: &Namespace,
 ) -> Result<ExitStatus, Failure> {
     let (name, arguments) = plan.command.split_first().expect("checked by the caller");
-    let inside = Arc::new(
-        near.try_clone()
-            .map_err(|error| io("entering the namespace", error))?,
-    );
+    let inside = near.clone();
     let mut command = Command::new(name);
     command
         .args(arguments)
