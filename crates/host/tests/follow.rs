@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use tinygram_host::follow::{Event, Follow, Rule, Rules};
+use tinygram_host::follow::{Follow, FollowEvent, Rule, Rules};
 use tinygram_host::hand::{Did, Raw, Setting, SocketOption};
 use tinygram_host::lacking::Lacking;
 use tinygram_host::namespace::Namespace;
@@ -34,7 +34,7 @@ fn rules_for(port: u16) -> Rules {
 
 /// Returns the first event that `pick` takes, within two seconds.
 #[expect(clippy::disallowed_methods, reason = "the kernel works in real time")]
-fn next<T>(follow: &mut Follow, mut pick: impl FnMut(Event) -> Option<T>) -> Option<T> {
+fn next<T>(follow: &mut Follow, mut pick: impl FnMut(FollowEvent) -> Option<T>) -> Option<T> {
     let begun = Instant::now();
     let mut picked = None;
     while picked.is_none() && begun.elapsed() < Duration::from_secs(2) {
@@ -49,11 +49,11 @@ fn next<T>(follow: &mut Follow, mut pick: impl FnMut(Event) -> Option<T>) -> Opt
 
 fn opened(follow: &mut Follow) -> Option<u64> {
     next(follow, |event| match event {
-        Event::Opened { cookie, before, .. } => {
+        FollowEvent::Opened { cookie, before, .. } => {
             assert_eq!(before[&SocketOption::Nodelay], Raw::of(0));
             Some(cookie)
         }
-        Event::Done { .. } | Event::Closed { .. } => None,
+        FollowEvent::Done { .. } | FollowEvent::Closed { .. } => None,
     })
 }
 
@@ -68,8 +68,8 @@ fn exchange(one: &mut TcpStream, other: &mut TcpStream) {
 
 fn did(follow: &mut Follow) -> Option<Did> {
     next(follow, |event| match event {
-        Event::Done { outcomes, .. } => Some(outcomes[0].1.did),
-        Event::Opened { .. } | Event::Closed { .. } => None,
+        FollowEvent::Done { outcomes, .. } => Some(outcomes[0].1.did),
+        FollowEvent::Opened { .. } | FollowEvent::Closed { .. } => None,
     })
 }
 
@@ -107,8 +107,8 @@ fn the_end_of_a_connection_is_reported() {
     };
     let closed = |follow: &mut Follow| {
         next(follow, |event| match event {
-            Event::Closed { cookie } => Some(cookie),
-            Event::Opened { .. } | Event::Done { .. } => None,
+            FollowEvent::Closed { cookie } => Some(cookie),
+            FollowEvent::Opened { .. } | FollowEvent::Done { .. } => None,
         })
     };
     for server_is_first in [false, true] {

@@ -337,7 +337,7 @@ fn each_of_many_sockets_is_changed_once() {
             })
             .collect();
         let outcomes = hand.set(SocketOption::Nodelay, &changes).unwrap();
-        let is_set = |outcome: &&tinygram_host::hand::Outcome| {
+        let is_set = |outcome: &&tinygram_host::hand::ChangeOutcome| {
             outcome.did == Did::Set && outcome.before == before && outcome.after == to
         };
         let other: Vec<_> = outcomes.iter().filter(|outcome| !is_set(outcome)).collect();

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::{Duration, Instant};
 
-use tinygram_host::follow::{Event, Follow, Rules};
-use tinygram_host::hand::{Change, Did, Hand, Outcome, Raw, Setting, SocketOption};
+use tinygram_host::follow::{Follow, FollowEvent, Rules};
+use tinygram_host::hand::{Change, ChangeOutcome, Did, Hand, Raw, Setting, SocketOption};
 use tinygram_host::lacking::Lacking;
 use tinygram_host::namespace::Namespace;
 use tinygram_host::pace::Share;
@@ -15,7 +15,7 @@ use tinygram_host::scope::{Found, Scope};
 
 use crate::apply::ApplyError;
 use crate::journal::{Entry, Journal, Paused};
-use crate::remedy::{End, Service};
+use crate::remedy::{ServiceEnd, WhichEnd};
 use missed::Missed;
 
 /// Follows connections to come. What it set stays in force, and in the journal, when it is dropped.
@@ -117,7 +117,7 @@ impl Follower {
         let mut opened = BTreeMap::new();
         for event in events {
             match event {
-                Event::Opened {
+                FollowEvent::Opened {
                     cookie,
                     netns,
                     before,
@@ -136,8 +136,8 @@ impl Follower {
                         },
                     );
                 }
-                Event::Done { netns, outcomes } => self.take(hand, netns, &outcomes)?,
-                Event::Closed { cookie } => {
+                FollowEvent::Done { netns, outcomes } => self.take(hand, netns, &outcomes)?,
+                FollowEvent::Closed { cookie } => {
                     opened.remove(&cookie);
                     self.closed.insert(cookie);
                     hand.was_closed(cookie);
@@ -168,10 +168,10 @@ impl Follower {
 
     /// Returns what happened, once nothing has for `patience` or a connection was opened. Of one within this host the other end
     /// is opened a moment later: both are written down at once.
-    fn events(&mut self, patience: Duration) -> Vec<Event> {
+    fn events(&mut self, patience: Duration) -> Vec<FollowEvent> {
         let mut events = Vec::new();
         self.follow.poll(patience, |event| events.push(event));
-        let is_opened = |event: &Event| matches!(event, Event::Opened { .. });
+        let is_opened = |event: &FollowEvent| matches!(event, FollowEvent::Opened { .. });
         if events.iter().any(is_opened) {
             std::thread::sleep(OTHER_END);
             self.follow.poll(Duration::ZERO, |event| events.push(event));
@@ -194,7 +194,7 @@ impl Follower {
         // What was set until now; then the program is gone and sets no more.
         let mut done = Vec::new();
         self.follow.poll(Duration::ZERO, |event| {
-            if let Event::Done { netns, outcomes } = event {
+            if let FollowEvent::Done { netns, outcomes } = event {
                 done.push((netns, outcomes));
             }
         });
@@ -268,7 +268,7 @@ impl Follower {
         &mut self,
         hand: &mut Hand,
         netns: u32,
-        outcomes: &[(SocketOption, Outcome)],
+        outcomes: &[(SocketOption, ChangeOutcome)],
     ) -> Result<(), ApplyError> {
         let mut unchanged: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for (option, outcome) in outcomes {
@@ -428,13 +428,13 @@ fn timed<T>(took: &mut Duration, work: impl FnOnce() -> T) -> T {
 /// Returns the rules of the connections to come of these services, for as few followers as may be: each has a program at the
 /// control groups' root and reads the journal.
 #[must_use]
-pub fn rules_of(services: &BTreeSet<Service>, scope: &Scope, found: &Found) -> Vec<Rules> {
+pub fn rules_of(services: &BTreeSet<ServiceEnd>, scope: &Scope, found: &Found) -> Vec<Rules> {
     let mut ports = Vec::new();
     let mut servers = Vec::new();
     for service in services {
         match service.end {
-            End::Server(port) => ports.push((service.netns, port)),
-            End::Client(server) => servers.push(server),
+            WhichEnd::Server(port) => ports.push((service.netns, port)),
+            WhichEnd::Client(server) => servers.push(server),
         }
     }
     let mut all = Rules::of(scope, found).to(&servers);

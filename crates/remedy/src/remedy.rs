@@ -18,9 +18,9 @@ pub struct Remedy {
     /// What is set.
     pub means: Means,
     /// The sockets, by the service that they belong to.
-    pub sockets: BTreeSet<Service>,
+    pub sockets: BTreeSet<ServiceEnd>,
     /// The services whose stalls it is to end.
-    pub stalling: BTreeSet<Service>,
+    pub stalling: BTreeSet<ServiceEnd>,
     /// What it ends.
     pub cause: Cause,
     /// How many connections beside those of the services it touches: of a namespace or a route. It is not tried then.
@@ -56,23 +56,23 @@ impl std::fmt::Display for Means {
 
 /// The sockets at one end of a service: those of a port here, or those to a port elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Service {
+pub struct ServiceEnd {
     /// The network namespace.
     pub netns: u32,
     /// Which of its sockets.
-    pub end: End,
+    pub end: WhichEnd,
 }
 
-/// See [`Service`].
+/// See [`ServiceEnd`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum End {
+pub enum WhichEnd {
     /// The server's sockets: those with this local port.
     Server(u16),
     /// The clients' sockets: those to this address and port.
     Client(SocketAddr),
 }
 
-impl Service {
+impl ServiceEnd {
     /// Returns the service of a socket that stalled.
     #[must_use]
     pub fn of(stalling: &Stalling) -> Self {
@@ -80,8 +80,8 @@ impl Service {
         Self {
             netns: connection.netns,
             end: match stalling.first.side {
-                Side::Server => End::Server(connection.local.port()),
-                Side::Client => End::Client(connection.remote),
+                Side::Server => WhichEnd::Server(connection.local.port()),
+                Side::Client => WhichEnd::Client(connection.remote),
             },
         }
     }
@@ -91,17 +91,17 @@ impl Service {
     pub fn has(&self, netns: u32, local: SocketAddr, remote: SocketAddr) -> bool {
         self.netns == netns
             && match self.end {
-                End::Server(port) => local.port() == port,
-                End::Client(server) => remote == server,
+                WhichEnd::Server(port) => local.port() == port,
+                WhichEnd::Client(server) => remote == server,
             }
     }
 }
 
-impl std::fmt::Display for Service {
+impl std::fmt::Display for ServiceEnd {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.end {
-            End::Server(port) => write!(f, "the server's sockets of port {port}"),
-            End::Client(server) => write!(f, "the clients' sockets to {server}"),
+            WhichEnd::Server(port) => write!(f, "the server's sockets of port {port}"),
+            WhichEnd::Client(server) => write!(f, "the clients' sockets to {server}"),
         }
     }
 }
@@ -122,14 +122,14 @@ impl Remedy {
     /// Returns whether a socket is to have it.
     #[must_use]
     pub fn is_for(&self, socket: &Socket) -> bool {
-        let has = |service: &Service| service.has(socket.netns, socket.local, socket.remote);
+        let has = |service: &ServiceEnd| service.has(socket.netns, socket.local, socket.remote);
         socket.is_open() && self.sockets.iter().any(has)
     }
 
     /// Returns whether a socket's stalls are those that it is to end.
     #[must_use]
     pub fn stalls(&self, socket: &Socket) -> bool {
-        let has = |service: &Service| service.has(socket.netns, socket.local, socket.remote);
+        let has = |service: &ServiceEnd| service.has(socket.netns, socket.local, socket.remote);
         socket.is_open() && self.stalling.iter().any(has)
     }
 }
@@ -137,10 +137,10 @@ impl Remedy {
 /// Returns the remedies, the least invasive first. `sockets` are all of this host that were found.
 #[must_use]
 pub fn candidates(look: &Look, sockets: &[Socket]) -> Vec<Remedy> {
-    let mut by_cause: BTreeMap<Cause, BTreeSet<Service>> = BTreeMap::new();
+    let mut by_cause: BTreeMap<Cause, BTreeSet<ServiceEnd>> = BTreeMap::new();
     for stalling in look.stalls.values() {
         let services = by_cause.entry(stalling.cause).or_default();
-        services.insert(Service::of(stalling));
+        services.insert(ServiceEnd::of(stalling));
     }
     let mut all = Vec::new();
     for (cause, stalling) in by_cause {
@@ -187,7 +187,7 @@ pub fn candidates(look: &Look, sockets: &[Socket]) -> Vec<Remedy> {
 fn of_receivers(
     look: &Look,
     cause: Cause,
-    stalling: &BTreeSet<Service>,
+    stalling: &BTreeSet<ServiceEnd>,
     sockets: &[Socket],
 ) -> Vec<Remedy> {
     let receivers = peers(look, cause, sockets);
@@ -210,8 +210,8 @@ fn of_receivers(
 /// cannot be asked for is left out: a namespace that has ended, a route that is gone.
 fn knobs(
     cause: Cause,
-    receivers: &BTreeSet<Service>,
-    stalling: &BTreeSet<Service>,
+    receivers: &BTreeSet<ServiceEnd>,
+    stalling: &BTreeSet<ServiceEnd>,
     sockets: &[Socket],
 ) -> Vec<Remedy> {
     let mut places = Vec::new();
@@ -247,8 +247,8 @@ fn knobs(
 fn of_namespaces(
     (knob, value): (Knob, u32),
     cause: Cause,
-    services: &BTreeSet<Service>,
-    stalling: &BTreeSet<Service>,
+    services: &BTreeSet<ServiceEnd>,
+    stalling: &BTreeSet<ServiceEnd>,
     sockets: &[Socket],
 ) -> Option<Remedy> {
     let mut places = Vec::new();
@@ -270,14 +270,14 @@ fn of_namespaces(
     })
 }
 
-fn namespaces(services: &BTreeSet<Service>) -> Vec<Namespace> {
+fn namespaces(services: &BTreeSet<ServiceEnd>) -> Vec<Namespace> {
     let inodes: BTreeSet<u32> = services.iter().map(|service| service.netns).collect();
     inodes.into_iter().filter_map(Namespace::find).collect()
 }
 
 /// Returns whether a socket is of one of the services, or the other end of one that is: both may be here, and send by the
 /// same route.
-fn is_of(services: &BTreeSet<Service>, socket: &Socket) -> bool {
+fn is_of(services: &BTreeSet<ServiceEnd>, socket: &Socket) -> bool {
     services.iter().any(|service| {
         service.has(socket.netns, socket.local, socket.remote)
             || service.has(socket.netns, socket.remote, socket.local)
@@ -285,7 +285,7 @@ fn is_of(services: &BTreeSet<Service>, socket: &Socket) -> bool {
 }
 
 /// Returns the other ends of the senders that stall by this cause, where they are on this host.
-fn peers(look: &Look, cause: Cause, sockets: &[Socket]) -> BTreeSet<Service> {
+fn peers(look: &Look, cause: Cause, sockets: &[Socket]) -> BTreeSet<ServiceEnd> {
     let stalls = look.stalls.values();
     let senders = stalls.filter(|stalling| stalling.cause == cause);
     senders
@@ -295,10 +295,10 @@ fn peers(look: &Look, cause: Cause, sockets: &[Socket]) -> BTreeSet<Service> {
                 socket.local == connection.remote && socket.remote == connection.local
             })?;
             let end = match stalling.first.side {
-                Side::Server => End::Client(peer.remote),
-                Side::Client => End::Server(peer.local.port()),
+                Side::Server => WhichEnd::Client(peer.remote),
+                Side::Client => WhichEnd::Server(peer.local.port()),
             };
-            Some(Service {
+            Some(ServiceEnd {
                 netns: peer.netns,
                 end,
             })

@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use tinygram_host::scope::Owned;
 
 use crate::look::Look;
-use crate::remedy::{End, Means, Remedy, Service};
+use crate::remedy::{Means, Remedy, ServiceEnd, WhichEnd};
 
 /// How a trial tells what a remedy does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,10 +86,10 @@ impl Clients {
 
     /// Returns who asks on the connection of which a socket of this host is one end.
     #[must_use]
-    pub fn of_connection(&self, end: End, local: SocketAddr, remote: SocketAddr) -> Client {
+    pub fn of_connection(&self, end: WhichEnd, local: SocketAddr, remote: SocketAddr) -> Client {
         let (client, server) = match end {
-            End::Server(_) => (remote, local),
-            End::Client(_) => (local, remote),
+            WhichEnd::Server(_) => (remote, local),
+            WhichEnd::Client(_) => (local, remote),
         };
         match self.owners.get(&(client, server)) {
             Some(pid) => Client::Process(*pid),
@@ -132,7 +132,7 @@ pub fn choose(remedy: &Remedy, look: &Look, sockets: &[Owned], wanted: Wanted) -
     let mut by_thread: BTreeMap<u32, BTreeSet<Client>> = BTreeMap::new();
     for stalling in look.stalls.values() {
         let connection = &stalling.first.connection;
-        let end = Service::of(stalling).end;
+        let end = ServiceEnd::of(stalling).end;
         let client = all.of_connection(end, connection.local, connection.remote);
         clients.insert(client);
         for thread in &stalling.threads {
@@ -167,7 +167,7 @@ fn ask_others(remedy: &Remedy, look: &Look, sockets: &[Owned]) -> bool {
         .values()
         .map(|stalling| stalling.first.process.pid)
         .collect();
-    let is_server = |end: &End| matches!(end, End::Server(_));
+    let is_server = |end: &WhichEnd| matches!(end, WhichEnd::Server(_));
     let serves = remedy
         .stalling
         .iter()

@@ -17,7 +17,7 @@ pub enum Event {
     /// What happened next on the hold's connection, which shows whether anybody waited for it.
     After(Aftermath),
     /// A sender's counts over a second or more.
-    Tally(Tally),
+    Tally(SentTally),
     /// Data came directly after a late acknowledgment of this host.
     LateAck(LateAck),
     /// A receiver on this host had its timer of delayed acknowledgments expire. Reported only when a
@@ -182,7 +182,7 @@ pub enum After {
 
 /// What one end of a connection sent during an interval.
 #[derive(Clone, Debug)]
-pub struct Tally {
+pub struct SentTally {
     /// The connection.
     pub connection: Connection,
     /// The thread that wrote last.

@@ -17,7 +17,9 @@ use tinygram_stalls::thresholds::{
 };
 use tinygram_stalls::{Cost, Kind, Tier};
 
-use crate::event::{After, DelayedAck, Event, Hold, LateAck, Reason, Release, Site, Tally, Timer};
+use crate::event::{
+    After, DelayedAck, Event, Hold, LateAck, Reason, Release, SentTally, Site, Timer,
+};
 use crate::finding::{Facts, Finding, Part, side};
 
 /// Judges a stream of events.
@@ -69,7 +71,7 @@ struct Talk {
 }
 
 struct Flood {
-    last: Tally,
+    last: SentTally,
     close: u64,
     runs: u64,
     segments: u64,
@@ -241,7 +243,7 @@ impl Judge {
 
     /// Adds a tally to its connection's flood. Returns a finding when it becomes a flood, and again
     /// whenever the flood goes on.
-    fn flood(&mut self, tally: Tally) -> Option<Finding> {
+    fn flood(&mut self, tally: SentTally) -> Option<Finding> {
         self.make_room();
         let flood = self
             .floods

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::finding::Finding;
 use crate::judge::{Excused, Judge};
-use crate::seen::{Seen, Sight};
+use crate::seen::{Seen, SeenEnd};
 use crate::{kernel, packets};
 
 /// The choice of a source.
@@ -33,16 +33,16 @@ enum Origin {
 
 /// The reason why no source can be opened, in one line.
 #[derive(Debug, thiserror::Error)]
-pub enum Lacking {
+pub enum NoSource {
     /// The kernel cannot be asked.
     #[error("{0}")]
     Kernel(#[from] kernel::Lacking),
     /// Packets cannot be read.
     #[error("{0}")]
-    Packets(#[from] packets::Lacking),
+    Packets(#[from] packets::NoPackets),
     /// Neither source can be used.
     #[error("{0}; {1}")]
-    Both(kernel::Lacking, packets::Lacking),
+    Both(kernel::Lacking, packets::NoPackets),
 }
 
 impl Live {
@@ -53,9 +53,9 @@ impl Live {
     /// Returns what the kernel or the privileges lack.
     pub fn open(
         choice: Choice,
-        options: &kernel::Options,
+        options: &kernel::SourceOptions,
         interface: Option<&str>,
-    ) -> Result<Self, Lacking> {
+    ) -> Result<Self, NoSource> {
         let (from, instead) = match choice {
             Choice::Kernel => (
                 Origin::Kernel(Box::new(kernel::Source::open(options)?)),
@@ -69,7 +69,7 @@ impl Live {
                 Ok(source) => (Origin::Kernel(Box::new(source)), None),
                 Err(lacking) => match packets::Source::open(interface) {
                     Ok(source) => (Origin::Packets(Box::new(source)), Some(lacking)),
-                    Err(packets) => return Err(Lacking::Both(lacking, packets)),
+                    Err(packets) => return Err(NoSource::Both(lacking, packets)),
                 },
             },
         };
@@ -108,8 +108,8 @@ impl Live {
         }
     }
 
-    /// Returns what was seen of single connections since the last call. See [`kernel::Options::by_connection`].
-    pub fn sights(&mut self) -> Vec<Sight> {
+    /// Returns what was seen of single connections since the last call. See [`kernel::SourceOptions::by_connection`].
+    pub fn sights(&mut self) -> Vec<SeenEnd> {
         match &mut self.from {
             Origin::Kernel(source) => source.sights(),
             Origin::Packets(source) => source.sights(),
@@ -118,7 +118,7 @@ impl Live {
 
     /// Returns the connections that have not ended; packets do not tell them apart.
     #[must_use]
-    pub fn open_sights(&self) -> Vec<Sight> {
+    pub fn open_sights(&self) -> Vec<SeenEnd> {
         match &self.from {
             Origin::Kernel(source) => source.open_sights(),
             Origin::Packets(_) => Vec::new(),

@@ -32,9 +32,9 @@ impl AddAssign for Seen {
     }
 }
 
-/// What was seen of one end of a connection; asked for by [`crate::kernel::Options::by_connection`].
+/// What was seen of one end of a connection; asked for by [`crate::kernel::SourceOptions::by_connection`].
 #[derive(Clone, Debug)]
-pub struct Sight {
+pub struct SeenEnd {
     /// The connection.
     pub connection: Connection,
     /// Who wrote first.

@@ -51,7 +51,7 @@ pub struct Row {
     /// The part of the cost that the path takes in any case, in nanoseconds.
     pub path_ns: i64,
     /// The counts of a flood.
-    pub flood: Flood,
+    pub flood: FloodSum,
     costs_us: Histogram<u32>,
     held: Histogram<u32>,
     behind: Histogram<u32>,
@@ -61,7 +61,7 @@ pub struct Row {
 
 /// See [`Row::flood`].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Flood {
+pub struct FloodSum {
     /// Data segments.
     pub segments: u64,
     /// Writes.
@@ -86,7 +86,7 @@ impl Row {
             connections: 0,
             case,
             path_ns: 0,
-            flood: Flood::default(),
+            flood: FloodSum::default(),
             costs_us: histogram(),
             held: histogram(),
             behind: histogram(),
@@ -218,14 +218,14 @@ impl Row {
 
 /// All rows.
 #[derive(Default)]
-pub struct Summary {
+pub struct WatchSummary {
     rows: BTreeMap<Key, Row>,
     /// How many findings found no free row.
     pub unlisted: u64,
     pace: Pace,
 }
 
-impl Summary {
+impl WatchSummary {
     /// Adds a finding of `process`.
     pub fn add(&mut self, finding: &Finding, process: &Process) {
         let side = finding.side;
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn rows_of_processes_that_ended_fold_by_name_and_site() {
-        let mut summary = Summary::default();
+        let mut summary = WatchSummary::default();
         let mut add = |pid, function| {
             let (finding, process) = stall(pid, function);
             summary.add(&finding, &process);
@@ -382,7 +382,7 @@ mod tests {
         // Process 31 still runs.
         let ended = |process: &Process| process.pid <= 30;
         summary.fold(ended);
-        let shape = |summary: &Summary| -> Vec<_> {
+        let shape = |summary: &WatchSummary| -> Vec<_> {
             let rows = summary.rows().into_iter();
             let mut rows: Vec<_> = rows
                 .map(|(key, row)| (row.processes, row.count, key.process.pid))

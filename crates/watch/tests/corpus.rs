@@ -16,7 +16,7 @@ use lateness::Lateness;
 use serde_json::Value;
 use tinygram_diagnose::{Kind, Side, Tier};
 use tinygram_watch::finding::{Finding, Part};
-use tinygram_watch::kernel::{Hooks, Options};
+use tinygram_watch::kernel::{Hooks, SourceOptions};
 
 #[test]
 fn what_the_kernel_says_is_what_the_applications_saw() {
@@ -25,9 +25,9 @@ fn what_the_kernel_says_is_what_the_applications_saw() {
             println!("skipped: {missing} is not installed");
             return;
         }
-        let Some(mut watched) = Watched::open(&Options {
+        let Some(mut watched) = Watched::open(&SourceOptions {
             hooks: Some(hooks),
-            ..Options::default()
+            ..SourceOptions::default()
         }) else {
             return;
         };

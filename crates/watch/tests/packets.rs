@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tinygram_diagnose::{Analyzer, Kind, Parameters, Side, Tier};
 use tinygram_watch::finding::{Finding, Part};
-use tinygram_watch::packets::{Lacking, Source};
+use tinygram_watch::packets::{NoPackets, Source};
 use tinygram_wire::capture::Reader;
 
 const EXCHANGES: u32 = 20;
@@ -93,8 +93,8 @@ fn who_listens_is_the_server_of_a_connection_that_stood_before() {
 #[test]
 fn an_interface_that_is_not_there_is_named() {
     match Source::open(Some("nosuch0")) {
-        Err(Lacking::Interface(name)) => assert_eq!(name, "nosuch0"),
-        Err(Lacking::Privilege) if std::env::var_os("CI").is_none() => {
+        Err(NoPackets::Interface(name)) => assert_eq!(name, "nosuch0"),
+        Err(NoPackets::Privilege) if std::env::var_os("CI").is_none() => {
             println!("skipped: packets take privileges");
         }
         other => panic!("{:?}", other.err()),

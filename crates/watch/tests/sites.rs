@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard};
 
 use common::Watched;
-use tinygram_watch::kernel::Options;
+use tinygram_watch::kernel::SourceOptions;
 use tinygram_watch::site::CallSite;
 
 #[test]
@@ -219,7 +219,7 @@ fn short_lived(command: impl Fn(&str) -> Command) -> Option<Vec<Option<CallSite>
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     std::thread::spawn(move || answer(&listener));
-    let mut watched = Watched::open(&Options::default())?;
+    let mut watched = Watched::open(&SourceOptions::default())?;
     let mut sites = Vec::new();
     for _ in 0..5 {
         let mut commands: Vec<_> = (0..5).map(|_| command(&port.to_string())).collect();
@@ -291,7 +291,7 @@ fn site(command: &mut Command) -> Option<CallSite> {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     std::thread::spawn(move || answer(&listener));
-    let mut watched = Watched::open(&Options::default())?;
+    let mut watched = Watched::open(&SourceOptions::default())?;
     command.arg(port.to_string());
     let (outputs, findings) = watched.during(std::slice::from_mut(command));
     let said = String::from_utf8_lossy(&outputs[0].stderr);

@@ -1,7 +1,7 @@
 //! The answer: what was seen, and what each change would do, over all guesses that agree with what was seen.
 
-use crate::lateness::Host;
-use crate::offer::{Asked, Offer, offers};
+use crate::lateness::HostLoad;
+use crate::offer::{AskedChanges, Offer, offers};
 use crate::prediction::{Estimate, Figures, Prediction, Replayed, Seen, Service};
 
 /// What is expected of a service.
@@ -21,7 +21,7 @@ pub struct Forecast {
 
 /// Plays the service of each guess again. `None` if nothing was seen.
 #[must_use]
-pub fn forecast(guesses: &[Service], asked: Asked<'_>) -> Option<Forecast> {
+pub fn forecast(guesses: &[Service], asked: AskedChanges<'_>) -> Option<Forecast> {
     let played: Vec<(&Service, Seen, [Replayed; HOSTS.len()])> = guesses
         .iter()
         .filter_map(|service| {
@@ -35,7 +35,7 @@ pub fn forecast(guesses: &[Service], asked: Asked<'_>) -> Option<Forecast> {
         .filter(|(_, seen, [as_seen, ..])| as_seen.agrees_with(seen))
         .collect();
     let (service, seen, _) = agreeing.first().copied().or(played.first())?;
-    let over_all = |predict: &dyn Fn(&Service, Host, &Replayed) -> Prediction| {
+    let over_all = |predict: &dyn Fn(&Service, HostLoad, &Replayed) -> Prediction| {
         let all = agreeing.iter().map(|(service, _, present)| {
             let [as_seen, quiet, busier] =
                 [0, 1, 2].map(|host| predict(service, HOSTS[host], &present[host]));
@@ -123,4 +123,4 @@ impl Prediction {
 }
 
 /// What is played: the others show how much of a figure is the host's.
-const HOSTS: [Host; 3] = [Host::AsSeen, Host::Quiet, Host::Busier];
+const HOSTS: [HostLoad; 3] = [HostLoad::AsSeen, HostLoad::Quiet, HostLoad::Busier];

@@ -13,7 +13,7 @@ pub struct Late {
 
 /// How busy the hosts are while a conversation is played. How busy they will be is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Host {
+pub enum HostLoad {
     /// Programs read as late as was seen.
     AsSeen,
     /// Programs read what has arrived at once, and what took less than [`SHORT_NS`] takes nothing: after a stall a processor
@@ -24,7 +24,7 @@ pub enum Host {
     Busier,
 }
 
-impl Host {
+impl HostLoad {
     /// Returns how long something takes that was seen to take so long.
     #[must_use]
     pub fn takes(self, seen_ns: u64) -> u64 {

@@ -66,7 +66,7 @@ impl At {
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct AskedChanges<'a> {
     /// The changes; every remedy if there are none.
     pub changes: &'a [Change],
     /// Whether a change is for the ends that a target means. A capture has no target: each change is played at either end.
@@ -76,7 +76,7 @@ pub struct Asked<'a> {
 /// Returns what to play: the changes that are asked for, at the ends that the target means; or every remedy at either
 /// end, the least invasive first.
 #[must_use]
-pub fn offers(service: &Service, asked: Asked<'_>) -> Vec<Offer> {
+pub fn offers(service: &Service, asked: AskedChanges<'_>) -> Vec<Offer> {
     let ticks = |count: u64| Duration::from_nanos(service.tick_ns * count);
     let remedies = [
         Change::Nodelay(true),

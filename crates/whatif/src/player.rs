@@ -6,7 +6,7 @@ use tinygram_engine::{Duration, Instant};
 use tinygram_sim::program::{Call, CallOutcome, Program};
 
 use crate::conversation::Act;
-use crate::lateness::{DEFERRED_NS, Host, Late, Lateness};
+use crate::lateness::{DEFERRED_NS, HostLoad, Late, Lateness};
 
 /// Plays the acts of one end, and notes when it wrote and read.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct Part {
     /// `TCP_NODELAY` is set before the first act.
     pub(crate) nodelay: bool,
     pub(crate) lateness: Lateness,
-    pub(crate) host: Host,
+    pub(crate) host: HostLoad,
     /// The time that a segment takes from one end to the other.
     pub(crate) one_way: Duration,
     /// What decides whose lateness is drawn.
@@ -83,7 +83,7 @@ impl Player {
     }
 
     /// Returns how busy its host is.
-    pub(crate) fn host(&self) -> Host {
+    pub(crate) fn host(&self) -> HostLoad {
         self.part.host
     }
 

@@ -4,7 +4,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::conversation::{Conversation, Turn};
-use crate::lateness::Host;
+use crate::lateness::HostLoad;
 use crate::replay::{Chance, Played, play};
 use crate::rules::Both;
 use crate::spread::{Spread, quantile};
@@ -107,7 +107,7 @@ pub struct Seen {
 /// A replay of all conversations under some rules.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    host: Host,
+    host: HostLoad,
     /// By conversation, by run.
     runs: Vec<Vec<Vec<Played>>>,
 }
@@ -148,13 +148,13 @@ impl Service {
 
     /// Replays all conversations, each under the rules that `change` makes of the present ones.
     #[must_use]
-    pub fn replay(&self, host: Host, change: impl Fn(&Subject) -> Both) -> Replayed {
+    pub fn replay(&self, host: HostLoad, change: impl Fn(&Subject) -> Both) -> Replayed {
         self.replay_each(host, |_, subject| change(subject))
     }
 
     pub(crate) fn replay_each(
         &self,
-        host: Host,
+        host: HostLoad,
         change: impl Fn(usize, &Subject) -> Both,
     ) -> Replayed {
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(self.seed);
@@ -213,7 +213,7 @@ struct Compared {
     seen: Seen,
     /// How far what was seen moved by itself.
     spread: Spread,
-    host: Host,
+    host: HostLoad,
     whole: [Drawn; 2],
     draws: Vec<[Drawn; 2]>,
 }
@@ -293,8 +293,8 @@ impl Compared {
     /// Returns by which share a replay differs from what was seen. On a quiet host it is not what was seen that is played.
     fn miss(&self, seen: f64, played: f64) -> f64 {
         match self.host {
-            Host::AsSeen => (seen - played).abs() / played.max(CLOCK_MS),
-            Host::Quiet | Host::Busier => 0.0,
+            HostLoad::AsSeen => (seen - played).abs() / played.max(CLOCK_MS),
+            HostLoad::Quiet | HostLoad::Busier => 0.0,
         }
     }
 

@@ -8,7 +8,7 @@ use tinygram_sim::observer::Observer;
 use tinygram_sim::{Opening, World, WorldConfig};
 
 use crate::conversation::{Act, Conversation, Yardstick};
-use crate::lateness::Host;
+use crate::lateness::HostLoad;
 use crate::player::{Line, Part, Player};
 use crate::rules::{Both, Path};
 
@@ -35,7 +35,7 @@ pub struct Chance {
     /// When the first tick is, in nanoseconds.
     pub phase_ns: u64,
     /// How late programs read what has arrived.
-    pub host: Host,
+    pub host: HostLoad,
     /// What decides how late a program reads, where that is drawn.
     pub draw: u64,
 }

@@ -1,7 +1,7 @@
 //! The rates to which BBR comes under other rules: it counts the segments that are delivered in a round trip, and lets so many
 //! leave in the next ones.
 
-use crate::lateness::Host;
+use crate::lateness::HostLoad;
 use crate::pacing::Pacing;
 use crate::prediction::{Replayed, Service, Subject};
 use crate::rules::Both;
@@ -37,7 +37,7 @@ impl Service {
     #[must_use]
     pub fn replay_settled(
         &self,
-        host: Host,
+        host: HostLoad,
         present: &Replayed,
         change: impl Fn(&Subject) -> Both,
     ) -> Settled {

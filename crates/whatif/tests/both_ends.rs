@@ -6,7 +6,7 @@ use common::{Service, TICK, Truth, metered};
 use tinygram_engine::Duration;
 use tinygram_whatif::change::Change;
 use tinygram_whatif::conversation::of_both_ends;
-use tinygram_whatif::lateness::Host;
+use tinygram_whatif::lateness::HostLoad;
 use tinygram_whatif::offer::{At, Offer};
 use tinygram_whatif::prediction::{self, Estimate, Prediction, Subject};
 use tinygram_whatif::rules::Rules;
@@ -56,12 +56,12 @@ fn foresee_at(
         tick_ns: TICK.as_nanos(),
         seed: 1,
     };
-    let present = service.replay(Host::AsSeen, |subject| subject.rules.clone());
+    let present = service.replay(HostLoad::AsSeen, |subject| subject.rules.clone());
     let offer = Offer {
         change: change.clone(),
         at,
     };
-    let changed = service.replay(Host::AsSeen, |subject| offer.rules(subject));
+    let changed = service.replay(HostLoad::AsSeen, |subject| offer.rules(subject));
     (
         service.predict(&present, &present),
         service.predict(&present, &changed),

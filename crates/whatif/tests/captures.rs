@@ -12,7 +12,7 @@ use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_whatif::capture::read;
 use tinygram_whatif::change::Change;
 use tinygram_whatif::forecast::{Forecast, forecast};
-use tinygram_whatif::offer::{Asked, At};
+use tinygram_whatif::offer::{AskedChanges, At};
 use tinygram_whatif::rules::Rules;
 use tinygram_wire::capture::{Frame, LinkType, PcapWriter};
 use tinygram_wire::encode::{Path, encode};
@@ -111,7 +111,7 @@ fn after_handshake(service: &Service, frames: &[(Side, MediumFrame)]) -> Vec<(Si
 fn foresee(capture: &[u8], change: Change) -> Option<Forecast> {
     let open = || Ok(Cursor::new(capture.to_vec()));
     let captured = read(open, 1).expect("a capture");
-    let asked = Asked {
+    let asked = AskedChanges {
         changes: &[change],
         by_target: false,
     };
@@ -217,7 +217,7 @@ fn a_damaged_capture_is_read_or_refused() {
         let captured = read(|| Ok(Cursor::new(damaged.clone())), 1);
         read_well += usize::from(captured.is_ok());
         let Ok(captured) = captured else { continue };
-        let asked = Asked {
+        let asked = AskedChanges {
             changes: &[Change::Nodelay(true)],
             by_target: false,
         };

@@ -7,7 +7,7 @@ use tinygram_engine::Duration;
 use tinygram_whatif::change::Change;
 use tinygram_whatif::conversation::of_both_ends;
 use tinygram_whatif::forecast::{Forecast, forecast};
-use tinygram_whatif::offer::Asked;
+use tinygram_whatif::offer::AskedChanges;
 use tinygram_whatif::prediction::{Service, Subject};
 use tinygram_whatif::rules::Rules;
 use tinygram_whatif::seen::{End, Read, Sent, Write};
@@ -77,7 +77,7 @@ fn foreseen() -> Forecast {
         tick_ns: Duration::from_millis(4).as_nanos(),
         seed: 1,
     };
-    let asked = Asked {
+    let asked = AskedChanges {
         changes: &[Change::Nodelay(true)],
         by_target: true,
     };

@@ -8,7 +8,7 @@ use tinygram_whatif::change::Change;
 use tinygram_whatif::conversation::of_both_ends;
 use tinygram_whatif::forecast::{Forecast, forecast};
 use tinygram_whatif::guess::Guess;
-use tinygram_whatif::offer::Asked;
+use tinygram_whatif::offer::AskedChanges;
 use tinygram_whatif::prediction::{self, Subject};
 use tinygram_whatif::rules::Rules;
 
@@ -38,7 +38,7 @@ fn foresee(seen: &Truth, rtt: Duration, change: Change) -> Option<Forecast> {
             seed: 1,
         }
     });
-    let asked = Asked {
+    let asked = AskedChanges {
         changes: &[change],
         by_target: true,
     };

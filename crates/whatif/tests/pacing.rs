@@ -8,7 +8,7 @@ use tinygram_engine::{Config, Duration};
 use tinygram_whatif::change::Change;
 use tinygram_whatif::conversation::of_both_ends;
 use tinygram_whatif::forecast::forecast;
-use tinygram_whatif::offer::Asked;
+use tinygram_whatif::offer::AskedChanges;
 use tinygram_whatif::pacing::Pacing;
 use tinygram_whatif::prediction::{self, Prediction, Subject};
 use tinygram_whatif::rules::Rules;
@@ -72,7 +72,7 @@ fn foreseen_of(seen: &Truth, pacing: Option<Pacing>, change: Change) -> Predicti
         tick_ns: TICK.as_nanos(),
         seed: 1,
     }];
-    let asked = Asked {
+    let asked = AskedChanges {
         changes: &[change],
         by_target: true,
     };

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tinygram_diagnose::{Analyzer, Report};
 use tinygram_papers::davids::trace::{Measured, Parameters};
 use tinygram_stalls::flood;
-use tinygram_watch::event::{Connection, Event, Tally, Writer};
+use tinygram_watch::event::{Connection, Event, SentTally, Writer};
 use tinygram_watch::finding::{Facts, Finding};
 use tinygram_watch::judge::Judge;
 use tinygram_wire::capture::{Frame, LinkType};
@@ -212,7 +212,7 @@ fn captured(trace: &Measured) -> Report {
 /// Returns what `watch` says of as many segments, by the kernel's counts: each write came at once behind the one before.
 fn counted(parameters: &Parameters, segments: u32) -> Finding {
     let mut found = Vec::new();
-    let tally = Tally {
+    let tally = SentTally {
         connection: Connection {
             cookie: 1,
             netns: 1,

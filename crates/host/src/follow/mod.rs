@@ -15,7 +15,7 @@ use std::time::Duration;
 use aya::Ebpf;
 use aya::maps::{Array, HashMap, MapData};
 
-use crate::hand::{Did, Outcome, Raw, Setting, SocketOption, argument};
+use crate::hand::{ChangeOutcome, Did, Raw, Setting, SocketOption, argument};
 use crate::lacking::Lacking;
 use crate::programs::{Programs, attach_to_groups};
 use crate::record::read;
@@ -36,7 +36,7 @@ pub struct Follow {
 
 /// What the program saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum FollowEvent {
     /// A connection was opened.
     Opened {
         /// The socket.
@@ -51,7 +51,7 @@ pub enum Event {
         /// The inode of its network namespace.
         netns: u32,
         /// The outcomes.
-        outcomes: Vec<(SocketOption, Outcome)>,
+        outcomes: Vec<(SocketOption, ChangeOutcome)>,
     },
     /// A connection that was reported is closed.
     Closed {
@@ -111,7 +111,7 @@ impl Follow {
 
     /// Passes what happened since the last call to `each`. If nothing has, waits for at most `patience`; only a connection that
     /// is opened ends the wait before that.
-    pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(Event)) {
+    pub fn poll(&mut self, patience: Duration, mut each: impl FnMut(FollowEvent)) {
         let (settings, leaves) = (&self.settings, &mut self.leaves);
         self.events.poll(patience, |octets| {
             let Some(record) = read::<EventRecord>(octets) else {
@@ -207,15 +207,15 @@ fn ends_of(record: &EventRecord) -> Ends<'_, impl Iterator<Item = &str>> {
     }
 }
 
-fn event(record: &EventRecord, settings: &[Setting]) -> Event {
+fn event(record: &EventRecord, settings: &[Setting]) -> FollowEvent {
     let (cookie, netns) = (record.cookie, record.netns);
     let options = settings.iter().enumerate();
     if record.event == record::CLOSED {
-        return Event::Closed { cookie };
+        return FollowEvent::Closed { cookie };
     }
     if record.event == record::OPENED {
         let before = options.map(|(index, setting)| (setting.option, record.values[index]));
-        return Event::Opened {
+        return FollowEvent::Opened {
             cookie,
             netns,
             before: before.collect(),
@@ -224,7 +224,7 @@ fn event(record: &EventRecord, settings: &[Setting]) -> Event {
     let outcomes = options.map(|(index, setting)| {
         let before = record.values[index];
         let did = Did::of(record.results[index], record.errors[index]);
-        let outcome = Outcome {
+        let outcome = ChangeOutcome {
             cookie,
             before,
             after: if did == Did::Set {
@@ -236,7 +236,7 @@ fn event(record: &EventRecord, settings: &[Setting]) -> Event {
         };
         (setting.option, outcome)
     });
-    Event::Done {
+    FollowEvent::Done {
         netns,
         outcomes: outcomes.collect(),
     }

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use procfs::process::{FDTarget, all_processes};
 
-use super::{Change, Did, Hand, Outcome, Socket, SocketOption};
+use super::{Change, ChangeOutcome, Did, Hand, Socket, SocketOption};
 use crate::cookie;
 
 impl Hand {
@@ -14,7 +14,7 @@ impl Hand {
         &mut self,
         option: SocketOption,
         changes: &[Change],
-    ) -> io::Result<Vec<Outcome>> {
+    ) -> io::Result<Vec<ChangeOutcome>> {
         let sockets = self.sockets()?;
         let sockets: BTreeMap<u64, Socket> = sockets
             .into_iter()
@@ -41,14 +41,14 @@ impl Hand {
                     Err(error) => Did::Refused(error.raw_os_error().unwrap_or(libc::EIO)),
                 }
             };
-            Outcome {
+            ChangeOutcome {
                 cookie: change.cookie,
                 before,
                 after: if did == Did::Set { change.to } else { before },
                 did,
             }
         });
-        let outcomes: Vec<Outcome> = outcomes.collect();
+        let outcomes: Vec<ChangeOutcome> = outcomes.collect();
         if let Some(watched) = &mut self.watched {
             let set = outcomes.iter().filter(|outcome| outcome.did == Did::Set);
             watched.extend(set.map(|outcome| (outcome.cookie, option)));
@@ -57,8 +57,8 @@ impl Hand {
     }
 }
 
-fn gone(change: &Change) -> Outcome {
-    Outcome {
+fn gone(change: &Change) -> ChangeOutcome {
+    ChangeOutcome {
         cookie: change.cookie,
         before: change.to,
         after: change.to,

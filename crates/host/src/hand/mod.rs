@@ -103,7 +103,7 @@ pub struct Change {
 
 /// What became of a [`Change`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ChangeOutcome {
     /// The socket.
     pub cookie: u64,
     /// The value that it had.
@@ -237,7 +237,11 @@ impl Hand {
     /// # Errors
     ///
     /// Returns what the kernel refuses. Sockets may have been changed before that.
-    pub fn set(&mut self, option: SocketOption, changes: &[Change]) -> io::Result<Vec<Outcome>> {
+    pub fn set(
+        &mut self,
+        option: SocketOption,
+        changes: &[Change],
+    ) -> io::Result<Vec<ChangeOutcome>> {
         if option.takes_descriptor() {
             return self.set_by_descriptors(option, changes);
         }
@@ -248,7 +252,7 @@ impl Hand {
             self.set_in_sweeps(option, at_once, &mut outcomes)?;
         }
         let all = changes.iter().map(|change| {
-            outcomes.remove(&change.cookie).unwrap_or(Outcome {
+            outcomes.remove(&change.cookie).unwrap_or(ChangeOutcome {
                 cookie: change.cookie,
                 before: change.to,
                 after: change.to,
@@ -263,7 +267,7 @@ impl Hand {
         &mut self,
         option: SocketOption,
         changes: &[&Change],
-        outcomes: &mut HashMap<u64, Outcome>,
+        outcomes: &mut HashMap<u64, ChangeOutcome>,
     ) -> io::Result<()> {
         let watched = self.watched.as_ref();
         let is_watched =
@@ -290,7 +294,7 @@ impl Hand {
             })?;
             // A socket is changed when it is met first; then its change is done.
             for record in each::<OutcomeRecord>(&octets) {
-                let outcome = Outcome {
+                let outcome = ChangeOutcome {
                     cookie: record.cookie,
                     before: record.before,
                     after: record.after,

@@ -6,7 +6,7 @@ use tinygram_engine::sender::send_policy::SendPolicy;
 use tinygram_engine::socket::copy_rule::{CopyRule, SunOs};
 
 use super::hosts::OTHER_WORK;
-use super::predict::{Area, Prediction, Threshold, predict};
+use super::predict::{AckThreshold, Area, Prediction, predict};
 use super::transfer::{Deadlock, Transfer};
 
 /// A transfer that was predicted and simulated.
@@ -37,7 +37,7 @@ pub struct Simulated {
 
 /// A change that may help.
 #[derive(Clone, Debug)]
-pub struct Cure {
+pub struct BufferCure {
     /// What is changed: `Nagle's algorithm off`.
     pub what: String,
     /// Its place in the paper.
@@ -121,13 +121,13 @@ pub fn busy(transfer: &Transfer) -> Transfer {
 #[must_use]
 pub fn most_per_timer(transfer: &Transfer) -> u64 {
     let sender = &transfer.rules.sender;
-    let enough = Threshold::of(&transfer.rules.receiver).octets();
+    let enough = AckThreshold::of(&transfer.rules.receiver).octets();
     sender.buffer.min(enough + u64::from(sender.mss))
 }
 
 /// Returns the cures that change this transfer.
 #[must_use]
-pub fn cures(transfer: &Transfer) -> Vec<Cure> {
+pub fn cures(transfer: &Transfer) -> Vec<BufferCure> {
     policies(transfer)
         .chain(round_mss(transfer))
         .chain(no_limit(transfer))
@@ -136,7 +136,7 @@ pub fn cures(transfer: &Transfer) -> Vec<Cure> {
         .collect()
 }
 
-fn policies(transfer: &Transfer) -> impl Iterator<Item = Cure> {
+fn policies(transfer: &Transfer) -> impl Iterator<Item = BufferCure> {
     let policy = &transfer.rules.sender.policy;
     let off = (
         SendPolicy::Off,
@@ -151,7 +151,7 @@ fn policies(transfer: &Transfer) -> impl Iterator<Item = Cure> {
     let off = (!matches!(policy, SendPolicy::Off)).then_some(off);
     let changed = (!matches!(policy, SendPolicy::MssOutstanding)).then_some(changed);
     let of_both = off.into_iter().chain(changed);
-    of_both.map(|(policy, what, source)| Cure {
+    of_both.map(|(policy, what, source)| BufferCure {
         what: what.into(),
         source,
         transfer: transfer.clone().with_policy(policy),
@@ -159,20 +159,20 @@ fn policies(transfer: &Transfer) -> impl Iterator<Item = Cure> {
 }
 
 /// "Set the MSS to a power-of-two multiple of the 1024 byte cluster page size" (4.2).
-fn round_mss(transfer: &Transfer) -> Option<Cure> {
+fn round_mss(transfer: &Transfer) -> Option<BufferCure> {
     let mss = transfer.rules.receiver.mss;
     let rounded = (mss >= 1024).then(|| 1 << mss.ilog2())?;
     let mut changed = transfer.clone();
     changed.rules.sender.mss = rounded.into();
     changed.rules.receiver.mss = rounded;
-    (rounded != mss).then(|| Cure {
+    (rounded != mss).then(|| BufferCure {
         what: format!("MSS {rounded}"),
         source: "section 4.2.2",
         transfer: changed,
     })
 }
 
-fn no_limit(transfer: &Transfer) -> Option<Cure> {
+fn no_limit(transfer: &Transfer) -> Option<BufferCure> {
     let CopyRule::SunOs(rule) = transfer.rules.copy_rule else {
         return None;
     };
@@ -181,7 +181,7 @@ fn no_limit(transfer: &Transfer) -> Option<Cure> {
         piece: u64::MAX,
         ..rule
     });
-    (rule.piece < transfer.call).then(|| Cure {
+    (rule.piece < transfer.call).then(|| BufferCure {
         what: format!("no limit of {} bytes to a copy", rule.piece),
         source: "section 4.3",
         transfer: changed,
@@ -189,13 +189,13 @@ fn no_limit(transfer: &Transfer) -> Option<Cure> {
 }
 
 /// Returns the smallest send buffer for which neither inequality holds.
-fn send_buffer(transfer: &Transfer) -> Option<Cure> {
+fn send_buffer(transfer: &Transfer) -> Option<BufferCure> {
     let rules = &transfer.rules;
-    let enough = Threshold::of(&rules.receiver).octets() + u64::from(rules.sender.mss);
+    let enough = AckThreshold::of(&rules.receiver).octets() + u64::from(rules.sender.mss);
     let size = enough.next_multiple_of(STEP);
     let mut changed = transfer.clone();
     changed.rules.sender.buffer = size;
-    (rules.sender.buffer < enough).then(|| Cure {
+    (rules.sender.buffer < enough).then(|| BufferCure {
         what: format!("send buffer {size}, the nearest safe one"),
         source: "section 4",
         transfer: changed,
@@ -203,7 +203,7 @@ fn send_buffer(transfer: &Transfer) -> Option<Cure> {
 }
 
 /// Returns the largest receive buffer with which this send buffer is safe, if there is one.
-fn receive_buffer(transfer: &Transfer) -> Option<Cure> {
+fn receive_buffer(transfer: &Transfer) -> Option<BufferCure> {
     let rules = &transfer.rules;
     let with = |size: u64| {
         let mut changed = transfer.clone();
@@ -211,12 +211,12 @@ fn receive_buffer(transfer: &Transfer) -> Option<Cure> {
         changed
     };
     let is_safe = |size: &u64| {
-        let threshold = Threshold::of(&with(*size).rules.receiver);
+        let threshold = AckThreshold::of(&with(*size).rules.receiver);
         Area::of(rules.sender.buffer, rules.sender.mss.into(), &threshold) == Area::Safe
     };
     let below = (1..=rules.receiver.buffer / STEP).rev().map(|n| n * STEP);
     let size = below.into_iter().find(is_safe)?;
-    (size < rules.receiver.buffer).then(|| Cure {
+    (size < rules.receiver.buffer).then(|| BufferCure {
         what: format!("receive buffer {size}, the nearest safe one"),
         source: "section 4",
         transfer: with(size),

@@ -6,7 +6,7 @@ use tinygram_engine::Duration;
 
 use super::cures::most_per_timer;
 use super::hosts::{ATM_MSS, ETHERNET_MSS, RULES, parameters};
-use super::predict::{Area, Threshold, predict};
+use super::predict::{AckThreshold, Area, predict};
 use super::transfer::Transfer;
 use crate::experiment::{
     Class, Effort, Layout, Origin, Outcome, Parameter, Plot, PlotMark, PlotSeries, Row,
@@ -125,7 +125,7 @@ impl Grid {
         let area = Area::of(
             send,
             rules.sender.mss.into(),
-            &Threshold::of(&rules.receiver),
+            &AckThreshold::of(&rules.receiver),
         );
         // Outside the inequalities no deadlock is expected, and these pairs are the costly ones.
         let within = if area == Area::Safe {

@@ -15,7 +15,7 @@ use tinygram_engine::{Duration, Instant, Outbox, Segment};
 /// The amounts at which a receiver acknowledges without its timer, whichever is reached first. In
 /// octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Threshold {
+pub struct AckThreshold {
     /// A share of its buffer, in percent and in octets, once that much has been read.
     pub share: Option<(u64, u64)>,
     /// A number of octets, which the rule states in segments.
@@ -66,7 +66,7 @@ pub struct Deadlock {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
     /// The amounts at which the receiver acknowledges.
-    pub threshold: Threshold,
+    pub threshold: AckThreshold,
     /// The area in which the buffers lie.
     pub area: Area,
     /// The deadlock, if there is one.
@@ -84,7 +84,7 @@ pub fn timer_period(receiver: &ReceiverConfig) -> Duration {
     }
 }
 
-impl Threshold {
+impl AckThreshold {
     /// Returns the threshold of a receiver with these rules.
     #[must_use]
     pub fn of(receiver: &ReceiverConfig) -> Self {
@@ -123,7 +123,7 @@ impl Area {
     /// Returns the area by inequalities (1), `S < 35 % R and S < 2 MSS`, and (2), the same with one
     /// MSS more on the right, generalised to any receiver's threshold.
     #[must_use]
-    pub fn of(send_buffer: u64, mss: u64, threshold: &Threshold) -> Self {
+    pub fn of(send_buffer: u64, mss: u64, threshold: &AckThreshold) -> Self {
         let enough = threshold.octets();
         if send_buffer < enough {
             Self::Certain
@@ -139,7 +139,7 @@ impl Area {
 /// and congestion control does not limit it.
 #[must_use]
 pub fn predict(rules: &Config, call: u64) -> Prediction {
-    let threshold = Threshold::of(&rules.receiver);
+    let threshold = AckThreshold::of(&rules.receiver);
     let mss = u64::from(rules.sender.mss);
     let area = Area::of(rules.sender.buffer, mss, &threshold);
     if area == Area::Safe {

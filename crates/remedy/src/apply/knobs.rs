@@ -10,7 +10,7 @@ use tinygram_host::namespace::{self, Namespace};
 use tinygram_host::route::{Route, RouteError, RouteKey};
 
 use super::{ApplyError, Undone, Why};
-use crate::journal::{About, Journal, Place};
+use crate::journal::{About, Journal, JournalPlace};
 
 /// What turning a knob did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub fn set(
         before: None,
         refused: None,
     };
-    let place = Place {
+    let place = JournalPlace {
         netns_cookie: namespace::cookie(namespace)?,
         route: route.cloned(),
     };
@@ -119,7 +119,7 @@ enum Did {
     Refused,
 }
 
-fn put_back(knob: Knob, about: &About, place: &Place, before: u32) -> io::Result<Did> {
+fn put_back(knob: Knob, about: &About, place: &JournalPlace, before: u32) -> io::Result<Did> {
     let Some(namespace) = Namespace::find(about.netns) else {
         return Ok(Did::Gone);
     };

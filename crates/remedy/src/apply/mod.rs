@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
-use tinygram_host::hand::{Change, Did, Hand, Outcome, Raw, Setting, SocketOption};
+use tinygram_host::hand::{Change, ChangeOutcome, Did, Hand, Raw, Setting, SocketOption};
 use tinygram_host::namespace::Namespace;
 use tinygram_host::scope::{Found, Owned};
 use tinygram_host::tunable::Tunable;
@@ -247,7 +247,7 @@ impl Made {
 
 impl Applied {
     /// Counts what became of a socket, and returns whether it was set.
-    fn took_in(&mut self, outcome: &Outcome, to: Raw) -> bool {
+    fn took_in(&mut self, outcome: &ChangeOutcome, to: Raw) -> bool {
         match outcome.did {
             Did::Set if outcome.before == to => self.already += 1,
             Did::Set => *self.changed.entry(outcome.before).or_default() += 1,
@@ -310,7 +310,7 @@ fn put_back(
     option: SocketOption,
     netns: u32,
     changes: &[Change],
-) -> io::Result<Vec<Outcome>> {
+) -> io::Result<Vec<ChangeOutcome>> {
     match Namespace::find(netns) {
         Some(namespace) => namespace.within(|| hand.set(option, changes))?,
         None => Ok(Vec::new()),

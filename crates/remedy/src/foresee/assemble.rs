@@ -12,7 +12,7 @@ use tinygram_whatif::prediction::{Service, Subject};
 use tinygram_whatif::rules::Rules;
 use tinygram_whatif::seen::{End, Read, Sent, Unwrapper, Write};
 
-use super::{Connection, Recorded, Recording};
+use super::{Recorded, RecordedConnection, RecordedEnd};
 
 /// What to make conversations of.
 #[derive(Clone, Copy)]
@@ -20,10 +20,10 @@ pub struct Wanted<'a> {
     /// The seed of all that is drawn.
     pub seed: u64,
     /// Which ends a change is for.
-    pub is_meant: &'a dyn Fn(&Recording) -> bool,
+    pub is_meant: &'a dyn Fn(&RecordedEnd) -> bool,
     /// At which ends turns are measured, as a trial does; if `None`, answers are. A connection without such an end is left
     /// out.
-    pub is_measured: Option<&'a dyn Fn(&Recording) -> bool>,
+    pub is_measured: Option<&'a dyn Fn(&RecordedEnd) -> bool>,
 }
 
 impl Recorded {
@@ -44,7 +44,11 @@ impl Recorded {
         if !both.is_empty() {
             return vec![of(both)];
         }
-        let Some(min_rtt_ns) = connections.clone().filter_map(Connection::min_rtt_ns).min() else {
+        let Some(min_rtt_ns) = connections
+            .clone()
+            .filter_map(RecordedConnection::min_rtt_ns)
+            .min()
+        else {
             return Vec::new();
         };
         let guessed = Guess::all(min_rtt_ns).into_iter().map(|guess| {
@@ -56,7 +60,7 @@ impl Recorded {
         guessed.collect()
     }
 
-    fn both_ends(&self, connection: &Connection, wanted: Wanted<'_>) -> Option<Subject> {
+    fn both_ends(&self, connection: &RecordedConnection, wanted: Wanted<'_>) -> Option<Subject> {
         let [Some(asker), Some(answerer)] = &connection.ends else {
             return None;
         };
@@ -80,7 +84,7 @@ impl Recorded {
 
     fn one_end(
         &self,
-        connection: &Connection,
+        connection: &RecordedConnection,
         guess: Guess,
         wanted: Wanted<'_>,
     ) -> Option<Subject> {
@@ -106,7 +110,7 @@ impl Recorded {
         })
     }
 
-    fn rules(&self, end: &Recording) -> Rules {
+    fn rules(&self, end: &RecordedEnd) -> Rules {
         let bound = tick() * end.socket.values[SocketOption::DelackMax].number();
         let shipped = Rules::default();
         Rules {
@@ -130,7 +134,7 @@ impl Wanted<'_> {
     fn measured(
         &self,
         conversation: Conversation,
-        ends: [Option<&Recording>; 2],
+        ends: [Option<&RecordedEnd>; 2],
     ) -> Option<Conversation> {
         let Some(is_measured) = self.is_measured else {
             return Some(conversation);
@@ -140,8 +144,8 @@ impl Wanted<'_> {
     }
 }
 
-impl Connection {
-    fn recorded(&self) -> [Option<&Recording>; 2] {
+impl RecordedConnection {
+    fn recorded(&self) -> [Option<&RecordedEnd>; 2] {
         [self.ends[0].as_ref(), self.ends[1].as_ref()]
     }
 
@@ -154,7 +158,7 @@ impl Connection {
 }
 
 /// Returns the rates at which segments left an end.
-fn pacing(end: &Recording) -> Option<Pacing> {
+fn pacing(end: &RecordedEnd) -> Option<Pacing> {
     let sent = end.steps.iter().filter(|step| step.did == Did::Sent);
     let rates: Vec<Option<u64>> = sent.map(|step| step.pacing_rate).collect();
     let congestion = end.socket.values[SocketOption::Congestion];

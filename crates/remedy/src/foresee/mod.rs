@@ -16,7 +16,7 @@ use tinygram_host::recorder::Step;
 #[derive(Debug, Default)]
 pub struct Recorded {
     /// Each with what was seen at its ends.
-    pub connections: Vec<Connection>,
+    pub connections: Vec<RecordedConnection>,
     /// How many connections the target has.
     pub found: usize,
     /// How many steps found no room.
@@ -29,16 +29,16 @@ pub struct Recorded {
 
 /// A recorded connection.
 #[derive(Clone, Debug)]
-pub struct Connection {
+pub struct RecordedConnection {
     /// The end that opened it, if it was seen, and the end that accepted it.
-    pub ends: [Option<Recording>; 2],
+    pub ends: [Option<RecordedEnd>; 2],
     /// The end that accepted it.
     pub server: SocketAddr,
 }
 
 /// What was seen at one end.
 #[derive(Clone, Debug)]
-pub struct Recording {
+pub struct RecordedEnd {
     /// The socket as it was found.
     pub socket: Socket,
     /// Whether the target means it.

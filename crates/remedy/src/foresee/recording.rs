@@ -11,7 +11,7 @@ use tinygram_host::pace::Share;
 use tinygram_host::recorder::{Recorder, Step};
 use tinygram_host::scope::Scope;
 
-use super::{Connection, Recorded, Recording};
+use super::{Recorded, RecordedConnection, RecordedEnd};
 
 /// What to record.
 #[derive(Clone, Copy, Debug)]
@@ -210,13 +210,13 @@ impl Gathering {
             found: self.meant.len(),
             ..Recorded::default()
         };
-        let mut by_ends: BTreeMap<(SocketAddr, SocketAddr), Recording> = BTreeMap::new();
+        let mut by_ends: BTreeMap<(SocketAddr, SocketAddr), RecordedEnd> = BTreeMap::new();
         for (cookie, (socket, is_meant)) in std::mem::take(&mut self.sockets) {
             let mut steps = steps.remove(&cookie).unwrap_or_default();
             steps.sort_by_key(|step| step.at_ns);
             by_ends.insert(
                 (socket.local, socket.remote),
-                Recording {
+                RecordedEnd {
                     socket,
                     is_meant,
                     steps,
@@ -230,7 +230,9 @@ impl Gathering {
                 true => ([other, Some(one)], local),
                 false => ([Some(one), other], remote),
             };
-            recorded.connections.push(Connection { ends, server });
+            recorded
+                .connections
+                .push(RecordedConnection { ends, server });
         }
         recorded.pingpong = self.pingpong;
         recorded

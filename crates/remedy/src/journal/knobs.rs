@@ -4,7 +4,7 @@ use tinygram_host::hand::Raw;
 use tinygram_host::tunable::Tunable;
 
 use super::record::Record;
-use super::{Entry, Journal, JournalError, Place};
+use super::{Entry, Journal, JournalError, JournalPlace};
 
 impl Journal {
     /// Announces that the knob of `place` is changed next, with the value that it has.
@@ -12,13 +12,13 @@ impl Journal {
     /// # Errors
     ///
     /// Returns what the system refuses; the knob may not be changed then.
-    pub fn knob(&mut self, id: u64, place: Place, before: Raw) -> Result<(), JournalError> {
+    pub fn knob(&mut self, id: u64, place: JournalPlace, before: Raw) -> Result<(), JournalError> {
         self.append(vec![Record::Knob { id, place, before }])
     }
 
     /// Returns whether a change in force has set this knob.
     #[must_use]
-    pub fn has_turned(&self, option: Tunable, place: &Place) -> bool {
+    pub fn has_turned(&self, option: Tunable, place: &JournalPlace) -> bool {
         let mut all = self.in_force();
         all.any(|(_, entry)| {
             entry.about.option == option && entry.knob.as_ref().is_some_and(|(at, _)| at == place)
@@ -31,7 +31,7 @@ impl Journal {
     /// # Errors
     ///
     /// Returns what the system refuses; nothing may be put back then.
-    pub fn release_knob(&mut self, id: u64) -> Result<Option<(Place, Raw)>, JournalError> {
+    pub fn release_knob(&mut self, id: u64) -> Result<Option<(JournalPlace, Raw)>, JournalError> {
         let Some(entry) = self.changes.get(&id) else {
             return Ok(None);
         };

@@ -21,7 +21,7 @@ use tinygram_host::tunable::Tunable;
 
 use folder::Folder;
 use record::Record;
-pub use record::{About, Place, Who};
+pub use record::{About, JournalPlace, Who};
 
 /// The journal, locked against other processes while this value lives.
 pub struct Journal {
@@ -54,7 +54,7 @@ pub struct Entry {
     /// The sockets with the value that each had before, by cookie.
     pub sockets: BTreeMap<u64, Raw>,
     /// The place of a knob, with the value that it had before.
-    pub knob: Option<(Place, Raw)>,
+    pub knob: Option<(JournalPlace, Raw)>,
     /// When the process that made it undoes it, in seconds since the epoch; `None` if no time is set.
     pub until: Option<u64>,
 }

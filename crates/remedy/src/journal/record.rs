@@ -22,7 +22,11 @@ pub(super) enum Record {
     /// These sockets are not of the change: they were announced and not changed, or are closed.
     Unchanged { id: u64, sockets: Vec<u64> },
     /// The knob of this place is changed next; the value that it has, or that it had at first.
-    Knob { id: u64, place: Place, before: Raw },
+    Knob {
+        id: u64,
+        place: JournalPlace,
+        before: Raw,
+    },
     /// The process that made the change undoes it then, in seconds since the epoch, if it is not stopped before.
     Until { id: u64, at: u64 },
     /// The change was undone.
@@ -63,7 +67,7 @@ pub struct About {
 
 /// Where a knob is: a network namespace or one of its routes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct JournalPlace {
     /// The namespace, by the kernel's number that no other has until the machine is started anew.
     pub netns_cookie: u64,
     /// The route, if it is a route's knob.

@@ -10,11 +10,11 @@ pub mod statistics;
 
 use std::time::Duration;
 
-use statistics::{Figures, Pair};
+use statistics::{Pair, PairFigures};
 
 /// What the figures are taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ProofVerdict {
     /// The remedy helps, and harms nothing.
     Kept,
     /// It sends more segments than were allowed.
@@ -38,8 +38,8 @@ pub struct Demand {
 
 /// Returns what is decided after so many pairs; `None` if more are needed.
 #[must_use]
-pub fn decide(pairs: &[Pair], demand: Demand, seed: u64) -> (Figures, Option<Verdict>) {
-    let figures = Figures::of(pairs, MISS, seed);
+pub fn decide(pairs: &[Pair], demand: Demand, seed: u64) -> (PairFigures, Option<ProofVerdict>) {
+    let figures = PairFigures::of(pairs, MISS, seed);
     let is_last = pairs.len() >= LOOKS[LOOKS.len() - 1];
     let less = figures.stalled_ms.high < 0.0 && figures.chance <= MISS;
     let ends = [figures.rate, figures.p50, figures.p99];
@@ -47,22 +47,22 @@ pub fn decide(pairs: &[Pair], demand: Demand, seed: u64) -> (Figures, Option<Ver
     // be beyond chance.
     let mut worse = ends.iter().zip(figures.worse);
     let verdict = if worse.any(|(ratio, chance)| ratio.high < BAD_END && chance <= MISS) {
-        Some(Verdict::Harms)
+        Some(ProofVerdict::Harms)
     } else if less && extra_segments(&figures) > demand.most_extra_segments {
-        Some(Verdict::TooManySegments)
+        Some(ProofVerdict::TooManySegments)
     } else if less && ends.iter().all(|ratio| ratio.low > BAD_END) {
-        Some(Verdict::Kept)
+        Some(ProofVerdict::Kept)
     } else if is_last && !less && figures.turns.iter().all(|turns| *turns >= FEWEST_TURNS) {
-        Some(Verdict::NoEffect)
+        Some(ProofVerdict::NoEffect)
     } else {
-        is_last.then_some(Verdict::CannotTell)
+        is_last.then_some(ProofVerdict::CannotTell)
     };
     (figures, verdict)
 }
 
 /// Returns how many more segments a turn takes with the remedy, as a share.
 #[must_use]
-pub fn extra_segments(figures: &Figures) -> f64 {
+pub fn extra_segments(figures: &PairFigures) -> f64 {
     let [with, without] = figures.segments;
     match without > 0.0 {
         true => with / without - 1.0,

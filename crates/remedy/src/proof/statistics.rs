@@ -54,7 +54,7 @@ pub struct Estimate {
 
 /// What the pairs show. Ratios are with the remedy against without it, such that more than 1 is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figures {
+pub struct PairFigures {
     /// The change in the time for which a turn is stalled, in milliseconds. A bound of the delayed ACK shortens stalls and
     /// ends none; and where turns become faster, there may be more stalls a second.
     pub stalled_ms: Estimate,
@@ -80,7 +80,7 @@ pub struct Figures {
     pub turns: [usize; 2],
 }
 
-impl Figures {
+impl PairFigures {
     /// Returns the figures of at least two pairs, with intervals that miss with a probability of `miss` on either side.
     #[must_use]
     pub fn of(pairs: &[Pair], miss: f64, seed: u64) -> Self {
@@ -306,7 +306,7 @@ mod tests {
                 without: period(20 + index % 3, vec![44_000_000; 22]),
             })
             .collect();
-        let figures = Figures::of(&pairs, 0.0017, 1);
+        let figures = PairFigures::of(&pairs, 0.0017, 1);
         assert!(
             figures.stalled_ms.high < 0.0 && figures.chance <= 1.0 / 1024.0,
             "{figures:?}"
@@ -321,7 +321,7 @@ mod tests {
     /// A bound of 8 ms for the delayed ACK: as many stalls a turn, so more a second, and each a quarter as long.
     #[test]
     fn shorter_stalls_are_an_effect() {
-        use crate::proof::{Demand, Verdict, decide};
+        use crate::proof::{Demand, ProofVerdict, decide};
         let pairs: Vec<Pair> = (0..10)
             .map(|index| Pair {
                 with: Period {
@@ -335,7 +335,7 @@ mod tests {
             most_extra_segments: 1.0,
         };
         let (figures, verdict) = decide(&pairs, demand, 1);
-        assert_eq!(verdict, Some(Verdict::Kept), "{figures:?}");
+        assert_eq!(verdict, Some(ProofVerdict::Kept), "{figures:?}");
         assert!(figures.stalls[0] > figures.stalls[1]);
     }
 
@@ -352,7 +352,7 @@ mod tests {
                     without: period(few(), vec![1; 3]),
                 })
                 .collect();
-            let figures = Figures::of(&pairs, 0.005 / 3.0, seed);
+            let figures = PairFigures::of(&pairs, 0.005 / 3.0, seed);
             wrong += u32::from(figures.stalled_ms.high < 0.0 && figures.chance <= 0.005 / 3.0);
         }
         // 3.3 are expected of one look; 10 and more have a probability of one in a thousand.
@@ -364,7 +364,7 @@ mod tests {
     #[test]
     #[ignore = "long: cargo test --workspace -- --ignored"]
     fn chance_alone_is_seldom_taken_for_harm() {
-        use crate::proof::{Demand, Verdict, decide};
+        use crate::proof::{Demand, ProofVerdict, decide};
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(11);
         let mut wrong = 0;
         for seed in 0..40 {
@@ -384,7 +384,7 @@ mod tests {
             let demand = Demand {
                 most_extra_segments: 1.0,
             };
-            wrong += u32::from(decide(&pairs, demand, seed).1 == Some(Verdict::Harms));
+            wrong += u32::from(decide(&pairs, demand, seed).1 == Some(ProofVerdict::Harms));
         }
         // A fifth of one is expected at most: three figures in one look.
         assert!(wrong < 3, "{wrong}");
@@ -395,7 +395,7 @@ mod tests {
     #[test]
     #[ignore = "long: cargo test --workspace -- --ignored"]
     fn what_does_nothing_is_seldom_kept() {
-        use crate::proof::{Demand, LOOKS, Verdict, decide};
+        use crate::proof::{Demand, LOOKS, ProofVerdict, decide};
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(13);
         let mut kept = 0;
         for seed in 0..200 {
@@ -426,7 +426,7 @@ mod tests {
                     break verdict;
                 }
             };
-            kept += u32::from(verdict == Verdict::Kept);
+            kept += u32::from(verdict == ProofVerdict::Kept);
         }
         assert!(kept <= 1, "{kept}");
     }

@@ -12,7 +12,7 @@ use tinygram_host::pace::Pace;
 use tinygram_host::scope::Scope;
 
 use super::span::Have;
-use crate::remedy::{Remedy, Service};
+use crate::remedy::{Remedy, ServiceEnd};
 use crate::split::{Client, Clients, Split};
 
 pub(super) struct Members<'a> {
@@ -152,7 +152,8 @@ impl<'a> Members<'a> {
         };
         let clients = Clients::of(&everything.find(hand)?.sockets);
         for socket in sockets {
-            let has = |service: &&Service| service.has(socket.netns, socket.local, socket.remote);
+            let has =
+                |service: &&ServiceEnd| service.has(socket.netns, socket.local, socket.remote);
             if let Some(service) = self.remedy.stalling.iter().find(has) {
                 let client = clients.of_connection(service.end, socket.local, socket.remote);
                 self.clients.entry(socket.cookie).or_insert(client);

@@ -19,8 +19,8 @@ use tinygram_watch::live::Live;
 
 use crate::apply::{self, Announced, ApplyError, Why, knobs};
 use crate::journal::{Journal, Paused};
-use crate::proof::statistics::{Figures, Pair};
-use crate::proof::{self, Demand, Verdict};
+use crate::proof::statistics::{Pair, PairFigures};
+use crate::proof::{self, Demand, ProofVerdict};
 use crate::remedy::{Means, Remedy};
 use crate::split::{Split, WhyTurns};
 use members::Members;
@@ -66,9 +66,9 @@ pub struct Course {
 #[derive(Clone, Debug)]
 pub struct Tried {
     /// What is decided.
-    pub verdict: Verdict,
+    pub verdict: ProofVerdict,
     /// The figures; none if it was stopped before there were any.
-    pub figures: Option<Figures>,
+    pub figures: Option<PairFigures>,
     /// How many pairs of periods there were.
     pub pairs: usize,
     /// How long each period lasted.
@@ -100,7 +100,7 @@ pub fn run(bench: &mut Bench<'_>, remedy: &Remedy, course: Course) -> Result<Tri
     trial.members.begin(trial.bench.hand)?;
     let mut pairs: Vec<Pair> = Vec::new();
     let mut tried = Tried {
-        verdict: Verdict::CannotTell,
+        verdict: ProofVerdict::CannotTell,
         figures: None,
         pairs: 0,
         period: course.period,
@@ -134,7 +134,7 @@ pub fn run(bench: &mut Bench<'_>, remedy: &Remedy, course: Course) -> Result<Tri
             let ready = trial.make_ready()?;
             let (figures, verdict) = proof::decide(&pairs, course.demand, course.seed);
             tried.figures = Some(figures);
-            if verdict == Some(Verdict::Kept) {
+            if verdict == Some(ProofVerdict::Kept) {
                 tried.took = trial.carry_out(ready)?;
                 tried.kept = trial.give()?;
             } else {

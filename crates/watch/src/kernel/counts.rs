@@ -3,7 +3,7 @@
 use aya::maps::{Array, HashMap, Map, MapData, MapError};
 
 use super::record::{self, SeenRecord};
-use crate::seen::{Seen, Sight};
+use crate::seen::{Seen, SeenEnd};
 use tinygram_host::clock::clock_ns;
 use tinygram_host::record::Pod;
 
@@ -11,7 +11,7 @@ use tinygram_host::record::Pod;
 pub(super) struct Counts {
     totals: Array<MapData, Totals>,
     by_connection: HashMap<MapData, u64, SeenRecord>,
-    sights: Vec<Sight>,
+    sights: Vec<SeenEnd>,
 }
 
 impl Counts {
@@ -44,16 +44,16 @@ impl Counts {
     }
 
     /// Returns the connections that began or ended since the last call.
-    pub(super) fn news(&mut self) -> Vec<Sight> {
+    pub(super) fn news(&mut self) -> Vec<SeenEnd> {
         std::mem::take(&mut self.sights)
     }
 
     /// Returns the connections that have not ended.
-    pub(super) fn open(&self) -> Vec<Sight> {
+    pub(super) fn open(&self) -> Vec<SeenEnd> {
         let now_ns = clock_ns(libc::CLOCK_REALTIME);
         let records = self.by_connection.iter().flatten();
         records
-            .map(|(_, record)| Sight {
+            .map(|(_, record)| SeenEnd {
                 at_ns: now_ns,
                 ..record.so_far()
             })

@@ -20,7 +20,7 @@ use aya_obj::btf::BtfKind;
 pub use tinygram_host::lacking::Lacking;
 
 use crate::event::{Event, Site};
-use crate::seen::{Seen, Sight};
+use crate::seen::{Seen, SeenEnd};
 use crate::site::{Prepared, Sites};
 use tinygram_host::clock::{clock_ns, moved_ns, tick};
 use tinygram_host::ready;
@@ -48,7 +48,7 @@ impl Hooks {
 
 /// The options of the source.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SourceOptions {
     /// The tracepoints; if `None`, the best that the kernel has.
     pub hooks: Option<Hooks>,
     /// Shorter holds are counted and not reported one by one.
@@ -62,7 +62,7 @@ pub struct Options {
     pub by_connection: bool,
 }
 
-impl Default for Options {
+impl Default for SourceOptions {
     fn default() -> Self {
         Self {
             hooks: None,
@@ -95,7 +95,7 @@ impl Source {
     /// # Errors
     ///
     /// Returns what the kernel or the privileges lack, in one line with what would help.
-    pub fn open(options: &Options) -> Result<Self, Lacking> {
+    pub fn open(options: &SourceOptions) -> Result<Self, Lacking> {
         let btf = Btf::from_sys_fs().map_err(|_| Lacking::types())?;
         let hooks = choose(options.hooks, &btf)?;
         let delack_timer = options
@@ -245,14 +245,14 @@ impl Source {
     }
 
     /// Returns the connections that were first written to, or that ended, since the last call; none without
-    /// [`Options::by_connection`].
-    pub fn sights(&mut self) -> Vec<Sight> {
+    /// [`SourceOptions::by_connection`].
+    pub fn sights(&mut self) -> Vec<SeenEnd> {
         self.counts.news()
     }
 
     /// Returns the connections that were written to and have not ended.
     #[must_use]
-    pub fn open_sights(&self) -> Vec<Sight> {
+    pub fn open_sights(&self) -> Vec<SeenEnd> {
         self.counts.open()
     }
 

@@ -3,9 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::event::{
-    After, Aftermath, Connection, DelayedAck, Event, Hold, LateAck, Reason, Release, Tally, Writer,
+    After, Aftermath, Connection, DelayedAck, Event, Hold, LateAck, Reason, Release, SentTally,
+    Writer,
 };
-use crate::seen::{Seen, Sight};
+use crate::seen::{Seen, SeenEnd};
 use crate::site::{PythonThread, Stack};
 use tinygram_host::clock::clock_ns;
 use tinygram_host::record::{Pod, read};
@@ -157,19 +158,19 @@ pub(super) struct SeenRecord {
 impl SeenRecord {
     /// Returns what the record says: nothing was seen before the first write, and all that was seen at the
     /// end.
-    pub(super) fn sight(&self) -> Sight {
+    pub(super) fn sight(&self) -> SeenEnd {
         let seen = match self.ended {
             0 => Seen::default(),
             _ => self.so_far().seen,
         };
-        Sight {
+        SeenEnd {
             seen,
             ..self.so_far()
         }
     }
 
-    pub(super) fn so_far(&self) -> Sight {
-        Sight {
+    pub(super) fn so_far(&self) -> SeenEnd {
+        SeenEnd {
             connection: self.ends.connection(),
             writer: writer(self.writer, self.uid, self.cgroup, &self.comm),
             seen: Seen {
@@ -283,7 +284,7 @@ pub(super) fn decode(record: &[u8], epoch_ns: i64) -> Option<Event> {
         }
         3 => {
             let r: TallyRecord = read(record)?;
-            Event::Tally(Tally {
+            Event::Tally(SentTally {
                 connection: r.ends.connection(),
                 writer: writer(r.writer, r.uid, r.cgroup, &r.comm),
                 start_ns: at(r.start_ns),

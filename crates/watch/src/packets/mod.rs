@@ -19,7 +19,7 @@ use tinygram_diagnose::{
 
 use crate::event::{Connection, Reason, Release, Timer};
 use crate::finding::{Facts, Finding, Part};
-use crate::seen::{Seen, Sight};
+use crate::seen::{Seen, SeenEnd};
 use owners::{Owner, Owners, nobody};
 use ring::Ring;
 
@@ -33,12 +33,12 @@ pub struct Source {
     /// Findings whose connection was no longer known.
     unplaced: u64,
     seen: Seen,
-    sights: Vec<Sight>,
+    sights: Vec<SeenEnd>,
 }
 
 /// The reason why packets cannot be read, in one line.
 #[derive(Debug, thiserror::Error)]
-pub enum Lacking {
+pub enum NoPackets {
     /// Not allowed.
     #[error("not permitted to read packets: it takes root, or CAP_NET_RAW")]
     Privilege,
@@ -56,14 +56,14 @@ impl Source {
     /// # Errors
     ///
     /// Returns what the privileges lack, or that there is no such interface.
-    pub fn open(interface: Option<&str>) -> Result<Self, Lacking> {
+    pub fn open(interface: Option<&str>) -> Result<Self, NoPackets> {
         let ring =
             Ring::open(interface).map_err(|error| match (error.raw_os_error(), interface) {
-                (Some(libc::EPERM | libc::EACCES), _) => Lacking::Privilege,
+                (Some(libc::EPERM | libc::EACCES), _) => NoPackets::Privilege,
                 (Some(libc::ENODEV | libc::ENXIO), Some(name)) => {
-                    Lacking::Interface(name.to_owned())
+                    NoPackets::Interface(name.to_owned())
                 }
-                _ => Lacking::Other(error),
+                _ => NoPackets::Other(error),
             })?;
         Ok(Self {
             ring,
@@ -121,7 +121,7 @@ impl Source {
     }
 
     /// Returns the connections that were seen, once it is finished. Of very many, the last.
-    pub fn sights(&mut self) -> Vec<Sight> {
+    pub fn sights(&mut self) -> Vec<SeenEnd> {
         std::mem::take(&mut self.sights)
     }
 
@@ -148,7 +148,7 @@ impl Source {
             owners.push((unknown, ends[0], ends[1]));
         }
         for (owner, local, remote) in owners {
-            self.sights.push(Sight {
+            self.sights.push(SeenEnd {
                 connection: Connection {
                     cookie: connection.id.into(),
                     netns: owner.netns,

@@ -51,7 +51,7 @@ pub struct CallSite {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
     /// All functions, the innermost first.
-    pub stack: Vec<Frame>,
+    pub stack: Vec<StackFrame>,
     /// Why there is no function of the program, if an interpreter runs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unresolved: Option<Unresolved>,
@@ -70,7 +70,7 @@ pub struct Unresolved {
 
 /// One function of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct Frame {
+pub struct StackFrame {
     /// Its name; `program+0x1234` if the program has no name for it.
     pub function: String,
     /// The source file, as far as the program says.
@@ -87,7 +87,7 @@ pub struct Frame {
 impl CallSite {
     /// Returns the call site for these frames, the innermost first. If none is the program's own, and an interpreter
     /// runs the program, the site is somewhere in code that only the interpreter knows.
-    fn of(stack: Vec<Frame>, interpreter: Option<Unresolved>) -> Option<Self> {
+    fn of(stack: Vec<StackFrame>, interpreter: Option<Unresolved>) -> Option<Self> {
         let own = stack.iter().find(|frame| !frame.is_library);
         let unresolved = interpreter.filter(|_| own.is_none());
         let frame = match &unresolved {
@@ -142,13 +142,13 @@ impl fmt::Display for CallSite {
 /// What was read of a process that may have ended since.
 pub(crate) enum Prepared {
     /// Its functions of Python.
-    Python(Vec<Frame>),
+    Python(Vec<StackFrame>),
     /// Its native code, unless that is known.
     Native(Option<snapshot::Snapshot>),
 }
 
 /// The functions of a stack, and the interpreter that runs the program, if one does.
-type Named = (Vec<Frame>, Option<Unresolved>);
+type Named = (Vec<StackFrame>, Option<Unresolved>);
 
 /// The largest number of programs whose code is in memory.
 const MOST_PROGRAMS: usize = 128;
@@ -198,8 +198,13 @@ impl Sites {
 mod tests {
     use super::*;
 
-    fn frame(function: &str, file: Option<&str>, line: Option<u32>, is_library: bool) -> Frame {
-        Frame {
+    fn frame(
+        function: &str,
+        file: Option<&str>,
+        line: Option<u32>,
+        is_library: bool,
+    ) -> StackFrame {
+        StackFrame {
             function: function.into(),
             file: file.map(Into::into),
             line,

@@ -19,7 +19,7 @@ use super::perf_map::PerfMaps;
 use super::runtimes::{self, is_runtime};
 use super::sections::{Section, Sections};
 use super::snapshot::{Mapping, Snapshot};
-use super::{Frame, MOST_PROGRAMS, Named, Stack, Unresolved, maps};
+use super::{MOST_PROGRAMS, Named, Stack, StackFrame, Unresolved, maps};
 
 /// Programs whose stacks were unwound.
 pub(super) struct Programs {
@@ -116,7 +116,7 @@ impl Programs {
 }
 
 /// Names the function at `address` from the code's file, which stays open after its process ends.
-fn name(symbols: &Symbolizer, address: u64, program: &Program, frames: &mut Vec<Frame>) {
+fn name(symbols: &Symbolizer, address: u64, program: &Program, frames: &mut Vec<StackFrame>) {
     let module = program.module(address);
     let named = module
         .and_then(|module| Some((module, module.code.as_ref()?)))
@@ -146,8 +146,8 @@ fn name(symbols: &Symbolizer, address: u64, program: &Program, frames: &mut Vec<
     }
 }
 
-fn frame_of_go(place: &Place<'_>, is_library: bool) -> Frame {
-    Frame {
+fn frame_of_go(place: &Place<'_>, is_library: bool) -> StackFrame {
+    StackFrame {
         function: place.function.to_owned(),
         file: place.file.map(str::to_owned),
         line: place.line,
@@ -156,7 +156,7 @@ fn frame_of_go(place: &Place<'_>, is_library: bool) -> Frame {
 }
 
 /// Adds a symbol's functions; the inlined ones come first.
-fn frames_of(symbol: &Sym<'_>, is_library: bool, frames: &mut Vec<Frame>) {
+fn frames_of(symbol: &Sym<'_>, is_library: bool, frames: &mut Vec<StackFrame>) {
     for inlined in symbol.inlined.iter().rev() {
         let place = inlined.code_info.as_ref();
         frames.push(frame(&inlined.name, place, is_library));
@@ -164,10 +164,14 @@ fn frames_of(symbol: &Sym<'_>, is_library: bool, frames: &mut Vec<Frame>) {
     frames.push(frame(&symbol.name, symbol.code_info.as_deref(), is_library));
 }
 
-fn frame(name: &str, place: Option<&blazesym::symbolize::CodeInfo<'_>>, is_library: bool) -> Frame {
+fn frame(
+    name: &str,
+    place: Option<&blazesym::symbolize::CodeInfo<'_>>,
+    is_library: bool,
+) -> StackFrame {
     let function = demangled(name);
     let file = place.map(|place| place.to_path().to_string_lossy().into_owned());
-    Frame {
+    StackFrame {
         is_library: is_library || is_runtime(&function, file.as_deref()),
         function,
         file,
@@ -308,7 +312,7 @@ impl Program {
     }
 
     /// Returns a function that has no name: the file, and where in it.
-    fn unnamed(&self, address: u64) -> Frame {
+    fn unnamed(&self, address: u64) -> StackFrame {
         let (function, is_library) = match self.module(address) {
             Some(module) => {
                 let at = address.wrapping_sub(module.bias);
@@ -316,7 +320,7 @@ impl Program {
             }
             None => (format!("{address:#x}"), true),
         };
-        Frame {
+        StackFrame {
             function,
             file: None,
             line: None,

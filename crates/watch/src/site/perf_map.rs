@@ -12,7 +12,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
-use super::Frame;
+use super::StackFrame;
 
 /// The maps of the processes that were asked for.
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl PerfMaps {
 
 impl PerfMap {
     /// Returns the function at `address`; `None` if the map has none.
-    pub(super) fn frame(&self, address: u64) -> Option<Frame> {
+    pub(super) fn frame(&self, address: u64) -> Option<StackFrame> {
         self.name(address).map(frame)
     }
 
@@ -130,17 +130,19 @@ fn function(line: &str) -> Option<(u64, u64, &str)> {
 
 /// Returns the frame for a name. V8 writes the file and the place where a function begins; the JDK
 /// writes the signature.
-fn frame(name: &str) -> Frame {
-    v8(name).or_else(|| java(name)).unwrap_or_else(|| Frame {
-        function: name.to_owned(),
-        file: None,
-        line: None,
-        is_library: true,
-    })
+fn frame(name: &str) -> StackFrame {
+    v8(name)
+        .or_else(|| java(name))
+        .unwrap_or_else(|| StackFrame {
+            function: name.to_owned(),
+            file: None,
+            line: None,
+            is_library: true,
+        })
 }
 
 /// `JS:~ask /srv/app.js:2:13`; the mark after the colon says how it was compiled.
-fn v8(name: &str) -> Option<Frame> {
+fn v8(name: &str) -> Option<StackFrame> {
     let (kind, rest) = name.split_once(':')?;
     if !["JS", "LazyCompile", "Function", "Eval", "Script"].contains(&kind) {
         return None;
@@ -153,7 +155,7 @@ fn v8(name: &str) -> Option<Frame> {
         "" => "(anonymous)",
         function => function,
     };
-    Some(Frame {
+    Some(StackFrame {
         function: function.to_owned(),
         file: Some(file.trim_start_matches("file://").to_owned()),
         line: line.parse().ok(),
@@ -162,13 +164,13 @@ fn v8(name: &str) -> Option<Frame> {
 }
 
 /// `void Shop.ask(java.io.OutputStream, java.io.InputStream)`.
-fn java(name: &str) -> Option<Frame> {
+fn java(name: &str) -> Option<StackFrame> {
     let (head, _) = name.split_once('(')?;
     let function = head.rsplit(' ').next()?;
     let is_library = JAVA_LIBRARIES
         .iter()
         .any(|package| function.starts_with(package));
-    (function.contains('.') && !name.contains("::")).then(|| Frame {
+    (function.contains('.') && !name.contains("::")).then(|| StackFrame {
         function: function.to_owned(),
         file: None,
         line: None,

@@ -12,7 +12,7 @@ use std::fs;
 
 use object::{Object, ObjectSymbol};
 
-use super::{Frame, Stack, maps};
+use super::{Stack, StackFrame, maps};
 use layout::{Layout, layout};
 
 /// The interpreters by process; `None` for programs that are not Python.
@@ -65,7 +65,7 @@ struct Code {
 
 impl Interpreters {
     /// Returns the functions of `stack`'s Python frames, the innermost first.
-    pub(super) fn frames(&mut self, stack: &Stack<'_>) -> Vec<Frame> {
+    pub(super) fn frames(&mut self, stack: &Stack<'_>) -> Vec<StackFrame> {
         if stack.python.is_empty() {
             return Vec::new();
         }
@@ -82,7 +82,7 @@ impl Interpreters {
                 .entry(address)
                 .or_insert_with(|| Code::read(stack.pid, address, interpreter.layout));
             if let Some(code) = code {
-                frames.push(Frame {
+                frames.push(StackFrame {
                     function: code.name.clone(),
                     line: Some(code.line_at(instruction)),
                     is_library: is_library(&code.file),
@@ -95,7 +95,7 @@ impl Interpreters {
 
     /// Returns the functions that `stack`'s thread is in now, if the stack shows that it was in them at the write: when
     /// the first write of a process is held, nobody copied the interpreter's frames. The line has changed since.
-    pub(super) fn frames_now(&mut self, stack: &Stack<'_>) -> Vec<Frame> {
+    pub(super) fn frames_now(&mut self, stack: &Stack<'_>) -> Vec<StackFrame> {
         let pid = stack.pid;
         let Some(interpreter) = self.known(pid).interpreter else {
             return Vec::new();
@@ -126,7 +126,7 @@ impl Interpreters {
                 && (!frames.is_empty()
                     || words.contains(&at) && words.iter().any(|word| code.contains(*word)))
             {
-                frames.push(Frame {
+                frames.push(StackFrame {
                     function: code.name.clone(),
                     line: None,
                     is_library: is_library(&code.file),

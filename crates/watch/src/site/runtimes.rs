@@ -1,6 +1,6 @@
 //! What belongs to a language and not to the program: its library, linked into the program, and its interpreter.
 
-use super::{Frame, Unresolved};
+use super::{StackFrame, Unresolved};
 
 /// Returns whether a function, of this source file if it is known, belongs to a language's own library.
 pub(super) fn is_runtime(name: &str, file: Option<&str>) -> bool {
@@ -41,8 +41,8 @@ pub(super) fn interpreter(file: &str) -> Option<Unresolved> {
 }
 
 /// Returns the frame that stands for the program's own code in `unresolved`.
-pub(super) fn frame(unresolved: &Unresolved) -> Frame {
-    Frame {
+pub(super) fn frame(unresolved: &Unresolved) -> StackFrame {
+    StackFrame {
         function: format!(
             "in {} code ({}), not resolved",
             unresolved.language, unresolved.runtime

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tinygram_watch::finding::Finding;
 use tinygram_watch::judge::Judge;
-use tinygram_watch::kernel::{Options, Source};
+use tinygram_watch::kernel::{Source, SourceOptions};
 
 pub(crate) struct Watched {
     source: Source,
@@ -16,7 +16,7 @@ pub(crate) struct Watched {
 impl Watched {
     /// Opens the source. Prints the reason and returns `None` if the kernel or the privileges are
     /// insufficient; in CI that is a failure.
-    pub(crate) fn open(options: &Options) -> Option<Self> {
+    pub(crate) fn open(options: &SourceOptions) -> Option<Self> {
         match Source::open(options) {
             Ok(source) => Some(Self { source }),
             Err(lacking) if std::env::var_os("CI").is_some() => panic!("{lacking}"),

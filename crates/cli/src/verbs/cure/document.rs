@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use tinygram_remedy::proof::Verdict;
+use tinygram_remedy::proof::ProofVerdict;
 use tinygram_remedy::proof::statistics::Estimate;
 use tinygram_remedy::remedy::Remedy;
 use tinygram_remedy::split::Split;
@@ -83,12 +83,12 @@ fn row(remedy: &Remedy, expected: Option<&Expected>, tried: Option<&Tried>) -> R
             verdict: match tried.verdict {
                 _ if tried.was_stopped => "stopped",
                 _ if tried.refused.is_some() => "refused",
-                Verdict::Kept => "kept",
-                Verdict::TooManySegments => "too-many-segments",
-                Verdict::Harms => "harms",
-                Verdict::NoEffect => "no-effect",
-                Verdict::CannotTell => "cannot-tell",
-                Verdict::OtherIsBetter => "other-is-better",
+                ProofVerdict::Kept => "kept",
+                ProofVerdict::TooManySegments => "too-many-segments",
+                ProofVerdict::Harms => "harms",
+                ProofVerdict::NoEffect => "no-effect",
+                ProofVerdict::CannotTell => "cannot-tell",
+                ProofVerdict::OtherIsBetter => "other-is-better",
             },
             changes: tried.kept.clone(),
             took_ms: tried.took.as_secs_f64() * 1e3,

@@ -15,11 +15,11 @@ use tinygram_remedy::foresee::Recorded;
 use tinygram_remedy::foresee::recording::Session;
 use tinygram_remedy::journal::Journal;
 use tinygram_remedy::look::{Look, look};
-use tinygram_remedy::proof::{self, Verdict};
+use tinygram_remedy::proof::{self, ProofVerdict};
 use tinygram_remedy::remedy::{Means, Remedy, candidates};
 use tinygram_remedy::split::{self, Split};
 use tinygram_remedy::trial::{self, Bench, Course, Tried};
-use tinygram_watch::kernel::Options;
+use tinygram_watch::kernel::SourceOptions;
 use tinygram_watch::live::{Choice, Live};
 
 use super::expected::{self, Expected};
@@ -77,9 +77,9 @@ impl Cured {
         match () {
             () if self.sockets == 0 && self.is_silent() => Done::Found,
             () if self.is_silent() => Done::Unknown,
-            () if self.is_dry || is(Verdict::Kept) => Done::Well,
+            () if self.is_dry || is(ProofVerdict::Kept) => Done::Well,
             () if self.look.count() == 0 && self.look.others.is_empty() => Done::Well,
-            () if is(Verdict::CannotTell) => Done::Unknown,
+            () if is(ProofVerdict::CannotTell) => Done::Unknown,
             () => Done::Found,
         }
     }
@@ -116,7 +116,7 @@ pub(super) fn partners(plan: &Plan, hand: &mut Hand) -> Result<Vec<Target>, Fail
 
 #[expect(clippy::disallowed_methods, reason = "a real program is looked at")]
 pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
-    let options = Options::default();
+    let options = SourceOptions::default();
     let mut live = Live::open(Choice::Kernel, &options, None)
         .map_err(|lacking| Failure::Input(lacking.to_string()))?;
     let scope = plan.scope();
@@ -337,13 +337,13 @@ fn better(
         }
     }
     if let Some(tried) = all[other].1.as_mut().filter(|tried| is_kept(&&**tried)) {
-        tried.verdict = Verdict::OtherIsBetter;
+        tried.verdict = ProofVerdict::OtherIsBetter;
     }
     Ok(kept)
 }
 
 fn is_kept(tried: &&Tried) -> bool {
-    tried.verdict == Verdict::Kept
+    tried.verdict == ProofVerdict::Kept
 }
 
 /// Puts back what a trial kept.
@@ -367,7 +367,7 @@ pub(super) fn watch_over(
 ) -> Result<(), Failure> {
     let kept = cured.remedies.iter().find_map(|(remedy, tried)| {
         let tried = tried.as_ref()?;
-        (tried.verdict == Verdict::Kept).then_some((remedy, tried))
+        (tried.verdict == ProofVerdict::Kept).then_some((remedy, tried))
     });
     let Some((remedy, tried)) = kept else {
         remark(&format!(

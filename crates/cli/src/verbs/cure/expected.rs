@@ -11,10 +11,10 @@ use tinygram_host::scope::Scope;
 use tinygram_remedy::foresee::recording::Ask;
 use tinygram_remedy::foresee::{Recorded, Wanted};
 use tinygram_remedy::proof::statistics;
-use tinygram_remedy::remedy::{Remedy, Service};
+use tinygram_remedy::remedy::{Remedy, ServiceEnd};
 use tinygram_whatif::change::Change;
 use tinygram_whatif::forecast::{Forecast, forecast};
-use tinygram_whatif::offer::Asked;
+use tinygram_whatif::offer::AskedChanges;
 use tinygram_whatif::prediction::{Estimate, Figures};
 
 use super::plan::Plan;
@@ -40,13 +40,13 @@ pub(super) fn ask<'a>(plan: &Plan, scope: &'a Scope) -> Ask<'a> {
 /// The ends that a change is for, and those at which turns are measured.
 #[derive(Clone, Copy)]
 pub(super) struct Ends<'a> {
-    changed: &'a BTreeSet<Service>,
-    stalling: &'a BTreeSet<Service>,
+    changed: &'a BTreeSet<ServiceEnd>,
+    stalling: &'a BTreeSet<ServiceEnd>,
 }
 
 impl<'a> Ends<'a> {
     /// Returns the ends of a change that is for those that stall.
-    pub(super) fn of(stalling: &'a BTreeSet<Service>) -> Self {
+    pub(super) fn of(stalling: &'a BTreeSet<ServiceEnd>) -> Self {
         Self {
             changed: stalling,
             stalling,
@@ -72,8 +72,8 @@ pub(super) fn of_change(
     change: &Change,
     ends: Ends<'_>,
 ) -> Option<Expected> {
-    let is_of = |services: &BTreeSet<Service>, socket: &Socket| {
-        let has = |service: &Service| service.has(socket.netns, socket.local, socket.remote);
+    let is_of = |services: &BTreeSet<ServiceEnd>, socket: &Socket| {
+        let has = |service: &ServiceEnd| service.has(socket.netns, socket.local, socket.remote);
         services.iter().any(has)
     };
     let services = recorded.services(Wanted {
@@ -81,7 +81,7 @@ pub(super) fn of_change(
         is_meant: &|end| is_of(ends.changed, &end.socket),
         is_measured: Some(&|end| is_of(ends.stalling, &end.socket)),
     });
-    let asked = Asked {
+    let asked = AskedChanges {
         changes: slice::from_ref(change),
         by_target: true,
     };
@@ -113,7 +113,7 @@ pub(super) fn told(expected: Option<&Expected>) -> String {
 }
 
 /// Says in a line what a trial measured of what was expected.
-pub(super) fn compared(expected: Option<&Expected>, measured: &statistics::Figures) -> String {
+pub(super) fn compared(expected: Option<&Expected>, measured: &statistics::PairFigures) -> String {
     let Some(expected) = expected else {
         return "what it would do could not be told before".to_owned();
     };
@@ -137,7 +137,7 @@ type Held = Option<(Estimate, f64, bool)>;
 
 impl Expected {
     /// Returns what became of each figure, with its name and unit.
-    fn held(&self, measured: &statistics::Figures) -> [(&'static str, &'static str, Held); 3] {
+    fn held(&self, measured: &statistics::PairFigures) -> [(&'static str, &'static str, Held); 3] {
         let [p50_ms, p99_ms] = measured.ms[0];
         let of = |estimate: Option<Estimate>, is: f64| {
             let estimate = estimate.filter(|_| is.is_finite())?;
@@ -164,7 +164,7 @@ pub(super) struct HeldRow {
 }
 
 impl HeldRow {
-    pub(super) fn of(expected: &Expected, measured: &statistics::Figures) -> Self {
+    pub(super) fn of(expected: &Expected, measured: &statistics::PairFigures) -> Self {
         let [p50_ms, p99_ms, segments_per_turn] = expected
             .held(measured)
             .map(|(_, _, held)| held.map(|(_, _, is)| is));

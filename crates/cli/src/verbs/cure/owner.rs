@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use tinygram_remedy::foresee::Recorded;
 use tinygram_remedy::look::{Cause, Look, Stalling};
-use tinygram_remedy::remedy::Service;
+use tinygram_remedy::remedy::ServiceEnd;
 use tinygram_whatif::change::Change;
 
 use super::expected::{self, Ends, Expected, ExpectedRow};
@@ -25,7 +25,10 @@ pub(super) fn of(look: &Look, recorded: &Recorded, seed: u64) -> Vec<OfOwner> {
     if senders.is_empty() {
         return Vec::new();
     }
-    let services: BTreeSet<Service> = senders.iter().map(|sender| Service::of(sender)).collect();
+    let services: BTreeSet<ServiceEnd> = senders
+        .iter()
+        .map(|sender| ServiceEnd::of(sender))
+        .collect();
     let programs = senders.iter().map(|sender| {
         let process = &sender.process;
         (process.name.clone(), process.pid)

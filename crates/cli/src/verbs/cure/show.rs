@@ -6,8 +6,8 @@ use std::time::Duration;
 use tinygram_host::hand::SocketOption;
 use tinygram_host::knob::KnobSetting;
 use tinygram_remedy::look::Cause;
-use tinygram_remedy::proof::statistics::{Estimate, Figures};
-use tinygram_remedy::proof::{Verdict, extra_segments};
+use tinygram_remedy::proof::statistics::{Estimate, PairFigures};
+use tinygram_remedy::proof::{ProofVerdict, extra_segments};
 use tinygram_remedy::remedy::{KnobPlace, Means, Remedy};
 use tinygram_remedy::split::Split;
 use tinygram_remedy::trial::Tried;
@@ -216,8 +216,8 @@ fn told(plan: &Plan, remedy: &Remedy, expected: Option<&Expected>, tried: &Tried
     }
     let sentence = match tried.verdict {
         _ if tried.was_stopped => "Stopped; it was put back.".to_owned(),
-        Verdict::Kept if plan.watch.is_some() => "Kept, for now.".to_owned(),
-        Verdict::Kept => {
+        ProofVerdict::Kept if plan.watch.is_some() => "Kept, for now.".to_owned(),
+        ProofVerdict::Kept => {
             let whom = match remedy.means {
                 Means::Socket(_) => "the connections that are open now",
                 Means::Knob(..) => "the connections that are open now and those to come",
@@ -228,22 +228,22 @@ fn told(plan: &Plan, remedy: &Remedy, expected: Option<&Expected>, tried: &Tried
                 undo.join("; ")
             )
         }
-        Verdict::TooManySegments => format!(
+        ProofVerdict::TooManySegments => format!(
             "Put back: it ends stalls, but takes more than {:.0} % more segments (--max-extra-segments). \
              `tinygram run` ends them without (in a Go or static program that runs: `tinygram run --attach PID`).",
             plan.demand.most_extra_segments * 100.0
         ),
-        Verdict::Harms => "Put back: it makes something worse.".to_owned(),
-        Verdict::NoEffect => {
+        ProofVerdict::Harms => "Put back: it makes something worse.".to_owned(),
+        ProofVerdict::NoEffect => {
             "Put back: turns are not stalled for a shorter time beyond chance.".to_owned()
         }
-        Verdict::OtherIsBetter => "Put back: it helps, and another helps more.".to_owned(),
-        Verdict::CannotTell => "Put back: cannot tell, too little was seen.".to_owned(),
+        ProofVerdict::OtherIsBetter => "Put back: it helps, and another helps more.".to_owned(),
+        ProofVerdict::CannotTell => "Put back: cannot tell, too little was seen.".to_owned(),
     };
     text + &format!("  {sentence}\n")
 }
 
-fn in_figures(figures: &Figures) -> String {
+fn in_figures(figures: &PairFigures) -> String {
     let ratio = |estimate: &Estimate| {
         format!(
             "x{} [{}, {}]",

@@ -1,7 +1,7 @@
 //! The work: examines the given buffers, their cures, and the plane around them.
 
 use tinygram_engine::Duration;
-use tinygram_papers::moldeklev::cures::{Cure, Examined, busy, cures, examine};
+use tinygram_papers::moldeklev::cures::{BufferCure, Examined, busy, cures, examine};
 use tinygram_papers::moldeklev::plane::{Grid, Pair};
 use tinygram_sim::medium::{MediumFrame, Side};
 
@@ -13,7 +13,7 @@ use crate::terminal::Progress;
 pub(super) struct Findings {
     pub(super) asked: Examined,
     /// The cures; empty if there is nothing to cure.
-    pub(super) cures: Vec<(Cure, Examined)>,
+    pub(super) cures: Vec<(BufferCure, Examined)>,
     /// The plane around the buffers, if it was asked for.
     pub(super) plane: Option<Vec<Pair>>,
     /// The frames of the most telling run, if they were asked for.

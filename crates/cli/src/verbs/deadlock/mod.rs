@@ -7,7 +7,7 @@ mod show;
 
 pub(crate) use args::Args;
 
-use tinygram_papers::moldeklev::predict::Threshold;
+use tinygram_papers::moldeklev::predict::AckThreshold;
 use tinygram_tables::Rows;
 
 use crate::files::failed;
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let findings = Findings::of(&plan);
     let parameters = &plan.parameters;
     if let (Some((path, into)), Some(pairs)) = (plan.plane, &findings.plane) {
-        let threshold = Threshold::of(&plan.transfer.rules.receiver);
+        let threshold = AckThreshold::of(&plan.transfer.rules.receiver);
         let picture = show::plane(parameters, &threshold, pairs);
         stop::shielded(|| into.write(picture.as_bytes())).map_err(|error| failed(&path, error))?;
     }

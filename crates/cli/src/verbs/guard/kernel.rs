@@ -11,7 +11,7 @@ use tinygram_watch::event::{Release, Timer};
 use tinygram_watch::finding::{Facts, Finding, Part};
 use tinygram_watch::judge::Judge;
 use tinygram_watch::kernel::recording::Recording;
-use tinygram_watch::kernel::{Options, Source};
+use tinygram_watch::kernel::{Source, SourceOptions};
 use tinygram_watch::seen::Seen;
 use tinygram_watch::site::CallSite;
 use tinygram_watch::who::Processes;
@@ -23,14 +23,14 @@ use crate::verbs::watch::sentence;
 
 /// Returns what is asked of the kernel: every hold of the command's processes, with the stacks of
 /// the writes.
-pub(super) fn options() -> Options {
-    Options {
+pub(super) fn options() -> SourceOptions {
+    SourceOptions {
         least_hold: Duration::ZERO,
         // Our own process: the command is its child, and so on.
         tree: Some(std::process::id()),
         stacks: STACKS,
         by_connection: true,
-        ..Options::default()
+        ..SourceOptions::default()
     }
 }
 

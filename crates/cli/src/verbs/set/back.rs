@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use tinygram_remedy::apply::Undone;
-use tinygram_remedy::journal::{Entry, Journal, Place};
+use tinygram_remedy::journal::{Entry, Journal, JournalPlace};
 use tinygram_report::{Document, json};
 
 use crate::amount::moment;
@@ -104,11 +104,11 @@ fn listed_row(id: u64, entry: &Entry) -> ListedRow {
         sockets: entry.sockets.len(),
         place: match &entry.knob {
             None => format!("on {} sockets", entry.sockets.len()),
-            Some((Place { route: None, .. }, _)) => {
+            Some((JournalPlace { route: None, .. }, _)) => {
                 format!("in network namespace {}", about.netns)
             }
             Some((
-                Place {
+                JournalPlace {
                     route: Some(route), ..
                 },
                 _,

@@ -6,8 +6,8 @@ use tinygram_host::process::Process;
 use tinygram_host::start::has_ended;
 use tinygram_watch::finding::Finding;
 use tinygram_watch::live::Live;
-use tinygram_watch::seen::{Seen, Sight};
-use tinygram_watch::summary::Summary;
+use tinygram_watch::seen::{Seen, SeenEnd};
+use tinygram_watch::summary::WatchSummary;
 use tinygram_watch::who::Processes;
 
 use super::plan::Plan;
@@ -24,7 +24,7 @@ pub(super) struct Watch {
     /// Events or packets that were lost for lack of room.
     pub(super) lost: u64,
     processes: Processes,
-    pub(super) summary: Summary,
+    pub(super) summary: WatchSummary,
 }
 
 impl Watch {
@@ -42,7 +42,7 @@ impl Watch {
             lost: 0,
             live,
             processes: Processes::below(plan.root),
-            summary: Summary::default(),
+            summary: WatchSummary::default(),
         })
     }
 
@@ -69,7 +69,7 @@ impl Watch {
     }
 
     /// Counts the connections that are meant.
-    fn notice(&mut self, sights: Vec<Sight>) {
+    fn notice(&mut self, sights: Vec<SeenEnd>) {
         for sight in sights {
             let process = self.processes.of(&sight.writer, sight.at_ns);
             if self

@@ -6,7 +6,7 @@ use tinygram_stalls::Advice;
 use tinygram_watch::event::{Reason, Release};
 use tinygram_watch::finding::{Facts, Finding, Part};
 use tinygram_watch::judge::Excused;
-use tinygram_watch::summary::Summary;
+use tinygram_watch::summary::WatchSummary;
 
 use super::table;
 
@@ -76,7 +76,7 @@ pub(super) fn finding(finding: &Finding, process: &Process) -> Value {
 
 /// Returns the last line.
 pub(super) fn summary(
-    summary: &Summary,
+    summary: &WatchSummary,
     excused: &Excused,
     lost: u64,
     source: &str,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tinygram_host::root::Root;
 use tinygram_host::target::Target;
-use tinygram_watch::kernel::Options;
+use tinygram_watch::kernel::SourceOptions;
 use tinygram_watch::live::Choice;
 
 use super::Args;
@@ -16,7 +16,7 @@ pub(super) struct Plan {
     pub(super) targets: Vec<Target>,
     pub(super) root: Root,
     pub(super) choice: Choice,
-    pub(super) options: Options,
+    pub(super) options: SourceOptions,
     /// The interface whose packets are read; every one if there is none.
     pub(super) interface: Option<String>,
     /// How long; until Ctrl-C if it is not said.
@@ -29,11 +29,11 @@ impl Plan {
         Ok(Self {
             root: args.places.root()?,
             choice: choice(args)?,
-            options: Options {
+            options: SourceOptions {
                 by_connection: !targets.is_empty(),
                 hooks: args.hooks.map(Into::into),
                 least_hold: args.least_hold,
-                ..Options::default()
+                ..SourceOptions::default()
             },
             targets,
             interface: args.interface.clone().filter(|name| name != "any"),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tinygram_host::process::Process;
 use tinygram_report::{BOLD, Ink, cut, styled};
 use tinygram_watch::finding::Finding;
-use tinygram_watch::summary::Summary;
+use tinygram_watch::summary::WatchSummary;
 
 use super::done::Watch;
 use super::repeats::Habit;
@@ -100,7 +100,7 @@ impl Screen {
     fn lines(
         &self,
         head: &str,
-        summary: &Summary,
+        summary: &WatchSummary,
         (width, height): (usize, usize),
         ink: Ink,
     ) -> Vec<String> {
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_screen_has_the_table_in_every_size_and_is_never_larger() {
-        let (mut screen, mut summary) = (Screen::default(), Summary::default());
+        let (mut screen, mut summary) = (Screen::default(), WatchSummary::default());
         for pid in 1..=60 {
             let (finding, process) = stall(pid);
             summary.add(&finding, &process);

@@ -4,13 +4,13 @@ use tinygram_report::{AnsiColor, Columns, Ink, Style};
 use tinygram_stalls::ms;
 use tinygram_stalls::{Advice, Side};
 use tinygram_watch::finding::Part;
-use tinygram_watch::summary::{Key, Row, Summary};
+use tinygram_watch::summary::{Key, Row, WatchSummary};
 
 use super::sentence;
 use crate::glossary::Glosses;
 
 /// Returns all rows in lines of at most `width`, the costliest first, followed by the advice for each kind.
-pub(super) fn text(summary: &Summary, width: usize) -> String {
+pub(super) fn text(summary: &WatchSummary, width: usize) -> String {
     let rows = summary.rows();
     if rows.is_empty() {
         return String::new();
@@ -25,7 +25,7 @@ pub(super) fn text(summary: &Summary, width: usize) -> String {
 }
 
 /// Returns the costliest rows, at most `most` lines of at most `width` with the headings.
-pub(super) fn screen(summary: &Summary, width: usize, most: usize, ink: Ink) -> Vec<String> {
+pub(super) fn screen(summary: &WatchSummary, width: usize, most: usize, ink: Ink) -> Vec<String> {
     let rows = summary.rows();
     let shown = match rows.len() < most {
         true => rows.len(),
@@ -44,7 +44,7 @@ pub(super) fn screen(summary: &Summary, width: usize, most: usize, ink: Ink) -> 
 }
 
 /// Returns the advice for the costliest row.
-pub(super) fn first_advice(summary: &Summary) -> String {
+pub(super) fn first_advice(summary: &WatchSummary) -> String {
     let rows = summary.rows();
     advice(&rows[..rows.len().min(1)])
 }
@@ -208,7 +208,7 @@ mod tests {
             },
             ..stall
         };
-        let mut summary = Summary::default();
+        let mut summary = WatchSummary::default();
         summary.add(&finding, &process);
         text(&summary, 200)
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tinygram_whatif::capture;
 use tinygram_whatif::forecast::{Forecast, forecast};
-use tinygram_whatif::offer::Asked;
+use tinygram_whatif::offer::AskedChanges;
 use tinygram_whatif::prediction::Service;
 
 use super::plan::{From, Plan};
@@ -71,7 +71,7 @@ fn play(plan: &Plan, services: &[Service]) -> Option<Forecast> {
             counted(played as u64, "connection")
         ));
     }
-    let asked = Asked {
+    let asked = AskedChanges {
         changes: &plan.changes,
         by_target: matches!(plan.from, From::Live(_)),
     };

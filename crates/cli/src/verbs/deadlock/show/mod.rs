@@ -6,7 +6,7 @@ mod rows;
 mod text;
 
 use serde::Serialize;
-use tinygram_papers::moldeklev::predict::{Area, DeadlockClass, Threshold};
+use tinygram_papers::moldeklev::predict::{AckThreshold, Area, DeadlockClass};
 
 use super::plan::Parameters;
 
@@ -26,7 +26,7 @@ struct Inequality {
 }
 
 /// Returns (1) and (2) in this receiver's terms.
-fn inequalities(parameters: &Parameters, threshold: &Threshold) -> [Inequality; 2] {
+fn inequalities(parameters: &Parameters, threshold: &AckThreshold) -> [Inequality; 2] {
     let (s, mss) = (parameters.send_buffer, u64::from(parameters.mss));
     [(1, 0, ""), (2, mss, " + MSS")].map(|(number, more, plus)| {
         let share = threshold

@@ -1,7 +1,7 @@
 //! The plane as a picture.
 
 use tinygram_papers::moldeklev::plane::Pair;
-use tinygram_papers::moldeklev::predict::Threshold;
+use tinygram_papers::moldeklev::predict::AckThreshold;
 use tinygram_report::{Axis, Chart, Line, Mark, Point, Series};
 
 use super::super::plan::Parameters;
@@ -9,7 +9,7 @@ use super::super::plan::Parameters;
 /// Returns the plane around the given buffers, as SVG.
 pub(in super::super) fn plane(
     parameters: &Parameters,
-    threshold: &Threshold,
+    threshold: &AckThreshold,
     pairs: &[Pair],
 ) -> String {
     let mss = f64::from(parameters.mss);

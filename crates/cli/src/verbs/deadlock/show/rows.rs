@@ -1,6 +1,6 @@
 //! The results as rows of book/src/reference/tables.md: the given buffers, then each cure.
 
-use tinygram_papers::moldeklev::cures::{Cure, Examined};
+use tinygram_papers::moldeklev::cures::{BufferCure, Examined};
 use tinygram_tables::{Rows, Value, schemas};
 
 use super::super::done::Findings;
@@ -15,7 +15,7 @@ pub(in super::super) fn rows(findings: &Findings) -> Rows {
     rows
 }
 
-fn row(cure: Option<&Cure>, examined: &Examined) -> [(&'static str, Value); 14] {
+fn row(cure: Option<&BufferCure>, examined: &Examined) -> [(&'static str, Value); 14] {
     let deadlock = examined.prediction.deadlock.as_ref();
     let simulated = &examined.simulated;
     [

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tinygram_papers::moldeklev::cures::{Cure, Examined};
+use tinygram_papers::moldeklev::cures::{BufferCure, Examined};
 use tinygram_papers::moldeklev::predict::{Area, Deadlock, DeadlockClass};
 use tinygram_report::{Column, Entry, Table};
 
@@ -129,7 +129,7 @@ fn simulated(examined: &Examined) -> String {
     }
 }
 
-fn cure_table(cures: &[(Cure, Examined)]) -> Table {
+fn cure_table(cures: &[(BufferCure, Examined)]) -> Table {
     let heads = [
         "What is changed",
         "Predicted",
@@ -137,7 +137,7 @@ fn cure_table(cures: &[(Cure, Examined)]) -> Table {
         "Works",
         "Paper",
     ];
-    let row = |(cure, examined): &(Cure, Examined)| {
+    let row = |(cure, examined): &(BufferCure, Examined)| {
         let predicted = match &examined.prediction.deadlock {
             Some(deadlock) => format!("{:.2} Mbit/s", deadlock.mbit_per_s),
             None => "no deadlock".into(),
