@@ -8,7 +8,7 @@ mod circles;
 #[path = "../../engine/tests/arrows/sources.rs"]
 mod sources;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
@@ -267,6 +267,52 @@ fn circles_are_seen() {
     assert!(!named("mod inner { use super::Outbox; }").contains(&outbox));
     let flag = "struct Args { #[arg(long, value_parser = crate::outbox::parse)] it: u8 }";
     assert!(named(flag).contains(&outbox));
+}
+
+/// Names of public types that stand in several crates: a new one needs a name of its own, or a line in ARCHITECTURE.md that
+/// says what it means in each.
+#[test]
+fn names_of_types_that_stand_in_two_crates_are_counted() {
+    let mut crates_with: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for name in crates() {
+        for file in Sources::of(&name).files.values() {
+            for of_type in public_types(file) {
+                crates_with.entry(of_type).or_default().insert(name.clone());
+            }
+        }
+    }
+    let shared: Vec<_> = crates_with
+        .iter()
+        .filter(|(_, crates)| crates.len() > 1)
+        .collect();
+    let all = crates_with.len();
+    assert!(all > 500, "only {all} names were found");
+    let map = fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../ARCHITECTURE.md"
+    ));
+    let said = format!(
+        "{} names of public types stand in two crates or more",
+        shared.len()
+    );
+    assert!(
+        map.expect("a map").contains(&said),
+        "of {all}, {said}, and ARCHITECTURE.md does not say so: {shared:#?}"
+    );
+}
+
+/// Returns the names of the public types of a file, without those in its inline modules.
+fn public_types(file: &syn::File) -> Vec<String> {
+    let is_public = |it: &syn::Visibility| matches!(it, syn::Visibility::Public(_));
+    let named = file.items.iter().filter_map(|item| match item {
+        syn::Item::Struct(it) => is_public(&it.vis).then_some(&it.ident),
+        syn::Item::Enum(it) => is_public(&it.vis).then_some(&it.ident),
+        syn::Item::Union(it) => is_public(&it.vis).then_some(&it.ident),
+        syn::Item::Trait(it) => is_public(&it.vis).then_some(&it.ident),
+        syn::Item::Type(it) => is_public(&it.vis).then_some(&it.ident),
+        _ => None,
+    });
+    named.map(ToString::to_string).collect()
 }
 
 /// Returns the folders below `crates/` that have a crate's root file: of each crate, and of what is put into programs, which
