@@ -11,22 +11,11 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::Ordering::SeqCst;
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use tinygram_graft::layout::{HELD, Inert, Shared};
 use tinygram_graft::shared::{Mapping, Settings};
 use tinygram_graft::watchdog::Watchdog;
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-}
 
 /// Everything that a descriptor can be.
 struct Open {
@@ -149,11 +138,11 @@ fn descriptors() -> usize {
 }
 
 /// Fills the memory with random words, but for the one that ends the watchdog.
-fn scramble(memory: &File, random: &mut Random) {
+fn scramble(memory: &File, random: &mut SplitMix64) {
     let end = std::mem::offset_of!(Shared, inert);
     let words = size_of::<Shared>() / 8;
     let octets: Vec<u8> = (0..words)
-        .flat_map(|_| random.next().to_ne_bytes())
+        .flat_map(|_| random.next_u64().to_ne_bytes())
         .collect();
     memory.write_all_at(&octets[..end], 0).unwrap();
     memory
@@ -185,7 +174,7 @@ fn whatever_the_memory_says_only_nodelay_of_tcp_sockets_is_set() {
     let process = unsafe { OwnedFd::from_raw_fd(process as RawFd) };
     let bound_ns = 100_000;
     let seed = std::env::var("SEED").map_or(35, |seed| seed.parse().unwrap());
-    let mut random = Random(seed);
+    let mut random = SplitMix64::seed_from_u64(seed);
     std::thread::scope(|scope| {
         scope.spawn(|| Watchdog::new(&shared, &process, std::process::id(), bound_ns).run());
         for _ in 0..ROUNDS {
@@ -193,7 +182,7 @@ fn whatever_the_memory_says_only_nodelay_of_tcp_sockets_is_set() {
             for fd in open.tcp().into_iter().chain(open.others()) {
                 mark(&shared, fd);
             }
-            std::thread::sleep(std::time::Duration::from_millis(random.next() % 60));
+            std::thread::sleep(std::time::Duration::from_millis(random.next_u64() % 60));
         }
         // The last memory marks each descriptor, and the watchdog is awake sooner or later.
         let all_set = (0..100).any(|_| {

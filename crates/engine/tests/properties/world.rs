@@ -5,6 +5,8 @@ use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use tinygram_engine::connection::{Config, Connection, Reason, Wrote};
 use tinygram_engine::sender::TimerReason;
 use tinygram_engine::sender::send_policy::{BlockedOn, Vars, Why};
@@ -62,7 +64,7 @@ pub(crate) struct World {
     now: Instant,
     ends: [End; 2],
     network: Network,
-    dice: Dice,
+    dice: SplitMix64,
     flying: BinaryHeap<Reverse<(Instant, u64, usize)>>,
     segments: BTreeMap<u64, Segment>,
     /// Timers that fired, other than those of delayed ACKs and TIME-WAIT.
@@ -121,7 +123,7 @@ impl World {
             now: Instant::ZERO + Duration::from_millis(1),
             ends,
             network,
-            dice: Dice(seed),
+            dice: SplitMix64::seed_from_u64(seed),
             flying: BinaryHeap::new(),
             segments: BTreeMap::new(),
             fired: Vec::new(),
@@ -305,16 +307,16 @@ impl World {
     fn transmit(&mut self, to: usize, segment: Segment) {
         self.note_departure();
         self.sent += 1;
-        let lost = self.dice.per_mille(self.network.loss);
+        let lost = per_mille(&mut self.dice, self.network.loss);
         let fate = if lost { "lost" } else { "" };
         self.tell(1 - to, &format!("> {segment} {fate}"));
         if lost {
             return;
         }
-        let copies = 1 + u64::from(self.dice.per_mille(self.network.duplication));
+        let copies = 1 + u64::from(per_mille(&mut self.dice, self.network.duplication));
         for _ in 0..copies {
-            let times = if self.dice.per_mille(self.network.reordering) {
-                1 + self.dice.roll() % 4
+            let times = if per_mille(&mut self.dice, self.network.reordering) {
+                1 + self.dice.next_u64() % 4
             } else {
                 1
             };
@@ -435,19 +437,7 @@ impl World {
     }
 }
 
-/// SplitMix64: the same seed gives the same run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    fn per_mille(&mut self, share: u64) -> bool {
-        self.roll() % 1000 < share
-    }
+/// Returns true for so many of a thousand; the same seed gives the same run.
+fn per_mille(dice: &mut SplitMix64, share: u64) -> bool {
+    dice.next_u64() % 1000 < share
 }

@@ -7,6 +7,8 @@ use std::io;
 use std::sync::Mutex;
 use std::task::{Context, Poll};
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use tinygram_stack::device::{Abilities, Device, Offload, Received};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -40,7 +42,7 @@ pub(crate) struct Troubled<D> {
 }
 
 struct Way {
-    dice: u64,
+    dice: SplitMix64,
     /// A late packet, and how many more are to pass it.
     late: Option<(Vec<u8>, u32)>,
     /// Packets that are due before any new one.
@@ -58,23 +60,14 @@ enum Fate {
 impl Way {
     fn new(seed: u64) -> Self {
         Self {
-            dice: seed,
+            dice: SplitMix64::seed_from_u64(seed),
             late: None,
             due: VecDeque::new(),
         }
     }
 
-    /// SplitMix64.
-    fn roll(&mut self) -> u64 {
-        self.dice = self.dice.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.dice;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ (x >> 31)) % 1000
-    }
-
     fn fate(&mut self, troubles: &Troubles) -> Fate {
-        let roll = self.roll();
+        let roll = self.dice.next_u64() % 1000;
         let lost = troubles.lost_per_mille;
         let repeated = lost + troubles.repeated_per_mille;
         let late = repeated + troubles.late_per_mille;

@@ -1,11 +1,13 @@
 //! Floods of SYNs, ACKs and strangers, and the cookies that answer them.
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use tinygram_engine::extensions::Keepalive;
 use tinygram_engine::{Duration, Flags, State, Timestamps};
 use tinygram_tcp::{SocketOptions, StackRules};
 use tinygram_wire::options::Options;
 
-use super::{Dice, Peer, Victim, with_extensions};
+use super::{Peer, Victim, with_extensions};
 
 #[test]
 fn a_flood_of_syns_takes_no_more_than_the_backlog() {
@@ -176,10 +178,10 @@ fn forged_and_old_cookies_are_refused() {
     victim.arrives(&peer.syn());
     let answer = victim.answers()[0].header;
     let connections = victim.core.connections();
-    let mut dice = Dice(4);
+    let mut dice = SplitMix64::seed_from_u64(4);
     for _ in 0..50_000 {
-        let mut forged = Peer::at((dice.roll() % 1000) as u32 + 10);
-        (forged.seq, forged.ack) = (dice.roll() as u32, dice.roll() as u32);
+        let mut forged = Peer::at((dice.next_u64() % 1000) as u32 + 10);
+        (forged.seq, forged.ack) = (dice.next_u64() as u32, dice.next_u64() as u32);
         victim.arrives(&forged.packet(forged.seq, Flags::ACK, b""));
         victim.answers();
     }
@@ -233,19 +235,19 @@ fn a_storm_of_acks_is_not_answered_in_kind() {
     victim.write(key, &[1; 30_000]);
     victim.core.flush(victim.now, key);
     let sent = victim.answers().len();
-    let mut dice = Dice(2);
+    let mut dice = SplitMix64::seed_from_u64(2);
     let mut answers = 0;
     for _ in 0..100_000 {
         let storm = Peer {
             // Old ACKs, repeated ones, and ACKs of octets never sent.
             ack: peer
                 .ack
-                .wrapping_add(dice.roll() as u32 % 100_000)
+                .wrapping_add(dice.next_u64() as u32 % 100_000)
                 .wrapping_sub(50_000),
-            window: dice.roll() as u16,
+            window: dice.next_u64() as u16,
             ..Peer::at(1)
         };
-        let beside = dice.roll() as u32 % 3;
+        let beside = dice.next_u64() as u32 % 3;
         victim.arrives(&storm.packet(peer.seq.wrapping_sub(beside), Flags::ACK, b""));
         victim.now += Duration::from_micros(1);
         answers += victim.answers().len();
@@ -259,12 +261,12 @@ fn a_storm_of_acks_is_not_answered_in_kind() {
 #[test]
 fn strangers_get_a_reset_and_nothing_more() {
     let mut victim = Victim::new(8, &SocketOptions::default());
-    let mut dice = Dice(6);
+    let mut dice = SplitMix64::seed_from_u64(6);
     for number in 0..20_000 {
         let mut peer = Peer::at(number);
-        peer.ack = dice.roll() as u32;
-        let flags = Flags::from_bits(dice.roll() as u8).without(Flags::SYN);
-        victim.arrives(&peer.packet(dice.roll() as u32, flags, b"?"));
+        peer.ack = dice.next_u64() as u32;
+        let flags = Flags::from_bits(dice.next_u64() as u8).without(Flags::SYN);
+        victim.arrives(&peer.packet(dice.next_u64() as u32, flags, b"?"));
         let answers = victim.answers();
         // At a listener only an ACK is answered (RFC 9293, section 3.10.7.2).
         let due = flags.has(Flags::ACK) && !flags.has(Flags::RST);

@@ -1,5 +1,7 @@
 //! Segments of any kind at a connection.
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::io::{ErrorKind, IoSlice};
 use std::task::Poll;
 
@@ -8,18 +10,18 @@ use tinygram_tcp::SocketOptions;
 use tinygram_wire::checksum::Sum;
 use tinygram_wire::options::Options;
 
-use super::{COST, Dice, Peer, Victim, waits};
+use super::{COST, Peer, Victim, waits};
 
 #[test]
 fn data_and_resets_outside_the_window_do_nothing() {
     let mut victim = Victim::new(8, &SocketOptions::default());
     let mut honest = Peer::at(1);
     let key = honest.connect(&mut victim);
-    let mut dice = Dice(1);
+    let mut dice = SplitMix64::seed_from_u64(1);
     let (mut answers, mut data) = (0, 0);
     for _ in 0..50_000 {
         // Any sequence number but the right one, which a blind attacker does not know.
-        let beyond = 1 + dice.roll() as u32 % (u32::MAX - 1);
+        let beyond = 1 + dice.next_u64() as u32 % (u32::MAX - 1);
         let seq = honest.seq.wrapping_add(beyond);
         let flags = [
             Flags::RST,
@@ -27,11 +29,11 @@ fn data_and_resets_outside_the_window_do_nothing() {
             Flags::ACK,
             Flags::RST.with(Flags::ACK),
         ];
-        let flags = flags[dice.roll() as usize % flags.len()];
+        let flags = flags[dice.next_u64() as usize % flags.len()];
         // Data that falls into the window by chance cannot be told from the peer's, so none is sent
         // there.
         let most = if beyond > 100_000 { 4 } else { 1 };
-        let payload = &[9; 3][..dice.roll() as usize % most];
+        let payload = &[9; 3][..dice.next_u64() as usize % most];
         if flags == Flags::ACK && !payload.is_empty() {
             data += 1;
         }
@@ -57,7 +59,7 @@ fn data_and_resets_outside_the_window_do_nothing() {
 #[test]
 fn segments_that_overlap_change_nothing_that_is_there() {
     let mut victim = Victim::new(8, &SocketOptions::default());
-    let mut dice = Dice(3);
+    let mut dice = SplitMix64::seed_from_u64(3);
     for number in 1..200 {
         let mut peer = Peer::at(number);
         let key = peer.connect(&mut victim);
@@ -65,8 +67,8 @@ fn segments_that_overlap_change_nothing_that_is_there() {
         let mut there = vec![false; honest.len()];
         // Pieces arrive in any order; octets that come again have changed.
         while there.contains(&false) {
-            let start = dice.roll() as usize % honest.len();
-            let len = (1 + dice.roll() as usize % 900).min(honest.len() - start);
+            let start = dice.next_u64() as usize % honest.len();
+            let len = (1 + dice.next_u64() as usize % 900).min(honest.len() - start);
             let piece = start..start + len;
             let changed: Vec<u8> = piece
                 .clone()
@@ -152,7 +154,7 @@ fn a_hole_in_every_other_octet_keeps_memory_bounded() {
 #[test]
 fn options_of_any_kind_do_no_harm() {
     let mut victim = Victim::new(64, &SocketOptions::default());
-    let mut dice = Dice(4);
+    let mut dice = SplitMix64::seed_from_u64(4);
     let mut honest = Peer::at(0xff_0000);
     let key = honest.connect(&mut victim);
     for number in 0..50_000 {
@@ -166,14 +168,14 @@ fn options_of_any_kind_do_no_harm() {
             0 => peer.packet_with(peer.seq, Flags::SYN, b"", four),
             _ => honest.packet_with(honest.seq, Flags::ACK, b"", four),
         };
-        let words = 1 + dice.roll() as usize % 10;
+        let words = 1 + dice.next_u64() as usize % 10;
         packet.truncate(40);
         for _ in 0..words {
-            packet.extend_from_slice(&(dice.roll() as u32).to_be_bytes());
+            packet.extend_from_slice(&(dice.next_u64() as u32).to_be_bytes());
         }
         // Half of them begin with a known kind.
-        if dice.roll().is_multiple_of(2) {
-            packet[40] = [2, 3, 4, 5, 8][dice.roll() as usize % 5];
+        if dice.next_u64().is_multiple_of(2) {
+            packet[40] = [2, 3, 4, 5, 8][dice.next_u64() as usize % 5];
         }
         packet[32] = ((5 + words as u8) << 4) | (packet[32] & 0x0f);
         repair(&mut packet);
@@ -214,7 +216,7 @@ fn a_window_that_shrinks_and_one_of_one_octet() {
     let key = peer.connect(&mut victim);
     let octets: Vec<u8> = (0..100_000_u32).map(|at| (at / 7) as u8).collect();
     let (mut written, mut came) = (0, Vec::new());
-    let mut dice = Dice(5);
+    let mut dice = SplitMix64::seed_from_u64(5);
     let mut steps = 0;
     while came.len() < octets.len() {
         written += victim.write(key, &octets[written..]);
@@ -227,10 +229,10 @@ fn a_window_that_shrinks_and_one_of_one_octet() {
             }
         }
         // Less than was promised, or hardly anything.
-        peer.window = match dice.roll() % 4 {
+        peer.window = match dice.next_u64() % 4 {
             0 => 0,
             1 => 1,
-            2 => dice.roll() as u16 % 600,
+            2 => dice.next_u64() as u16 % 600,
             _ => 5000,
         };
         victim.arrives(&peer.packet(peer.seq, Flags::ACK, b""));
@@ -319,23 +321,23 @@ fn segments_of_any_kind_at_a_connection() {
         ..SocketOptions::default()
     };
     let mut victim = Victim::new(8, &options);
-    let mut dice = Dice(7);
+    let mut dice = SplitMix64::seed_from_u64(7);
     for number in 0..2000 {
         let mut peer = Peer::at(number);
         let key = peer.connect(&mut victim);
         for _ in 0..30 {
-            let near = |dice: &mut Dice| (dice.roll() as u32 % 20_000).wrapping_sub(4000);
+            let near = |dice: &mut SplitMix64| (dice.next_u64() as u32 % 20_000).wrapping_sub(4000);
             let seq = peer.seq.wrapping_add(near(&mut dice));
             let any = Peer {
                 ack: peer.ack.wrapping_add(near(&mut dice)),
-                window: dice.roll() as u16,
+                window: dice.next_u64() as u16,
                 ..Peer::at(number)
             };
-            let flags = Flags::from_bits(dice.roll() as u8)
-                .with_if(!dice.roll().is_multiple_of(8), Flags::ACK);
-            let payload = vec![1; dice.roll() as usize % 1460];
+            let flags = Flags::from_bits(dice.next_u64() as u8)
+                .with_if(!dice.next_u64().is_multiple_of(8), Flags::ACK);
+            let payload = vec![1; dice.next_u64() as usize % 1460];
             victim.arrives(&any.packet(seq, flags, &payload));
-            match dice.roll() % 6 {
+            match dice.next_u64() % 6 {
                 0 => drop(victim.read(key)),
                 1 => {
                     let piece = [IoSlice::new(&payload)];
@@ -346,8 +348,8 @@ fn segments_of_any_kind_at_a_connection() {
                         assert!(kinds.contains(&error.kind()), "{error}");
                     }
                 }
-                2 => victim.wait(Duration::from_millis(dice.roll() % 2000)),
-                3 if dice.roll().is_multiple_of(5) => victim.core.shutdown(victim.now, key),
+                2 => victim.wait(Duration::from_millis(dice.next_u64() % 2000)),
+                3 if dice.next_u64().is_multiple_of(5) => victim.core.shutdown(victim.now, key),
                 _ => {}
             }
             victim.answers();

@@ -9,6 +9,8 @@ use std::io::IoSlice;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::task::{Context, Poll, Waker};
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use tinygram_engine::{Duration, Instant};
 use tinygram_tcp::{Abilities, Batch, ConnectionKey, Core, ListenerKey, SocketOptions};
 use tinygram_wire::packet::Verify;
@@ -62,7 +64,7 @@ struct Net {
     server: Core,
     listener: ListenerKey,
     batch: Batch,
-    dice: Dice,
+    dice: SplitMix64,
     /// How many of 256 packets are lost.
     lost: u64,
     /// The highest right edge that the server announced to each port.
@@ -89,7 +91,7 @@ impl Net {
             server,
             listener,
             batch: Batch::default(),
-            dice: Dice(7),
+            dice: SplitMix64::seed_from_u64(7),
             lost: 0,
             edges: std::collections::HashMap::new(),
         }
@@ -131,7 +133,7 @@ impl Net {
                 if !to_server {
                     note_right_edge(&mut self.edges, octets);
                 }
-                if self.dice.roll() % 256 >= self.lost {
+                if self.dice.next_u64() % 256 >= self.lost {
                     to.on_packet(self.now, octets, Verify::Nothing);
                 }
             });
@@ -213,17 +215,4 @@ fn stream(seed: usize, start: usize, len: usize) -> Vec<u8> {
             .wrapping_add(seed) as u8
     };
     (start..start + len).map(octet).collect()
-}
-
-/// SplitMix64.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
 }

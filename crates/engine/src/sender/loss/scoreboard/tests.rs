@@ -1,16 +1,15 @@
 //! Whatever happens to a scoreboard, its sums are those of its entries.
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
 use super::*;
 
-/// SplitMix64 (Steele, Lea & Flood 2014).
-struct Dice(u64);
+struct Dice(SplitMix64);
 
 impl Dice {
     fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
+        self.0.next_u64() % bound
     }
 }
 
@@ -51,7 +50,7 @@ fn undelivered(board: &Scoreboard, is: impl Fn(&Transmission) -> u64) -> u64 {
 #[test]
 fn sums_are_those_of_the_entries_in_any_order_of_events() {
     for seed in 0..300 {
-        let mut dice = Dice(seed);
+        let mut dice = Dice(SplitMix64::seed_from_u64(seed));
         let mut board = Scoreboard::default();
         let (mut nxt, mut told) = (1, 0);
         for step in 0..120 {
