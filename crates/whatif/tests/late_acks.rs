@@ -1,18 +1,19 @@
 //! A path that carries acknowledgments late, as a busy host's does: how long a stall lasts contains how late the one came that ended
 //! it, and a stall that does not happen has no such lateness.
 
+mod turns;
+
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use tinygram_engine::Duration;
 use tinygram_whatif::change::Change;
 use tinygram_whatif::conversation::of_both_ends;
-use tinygram_whatif::forecast::{Forecast, forecast};
-use tinygram_whatif::offer::AskedChanges;
-use tinygram_whatif::prediction::{Service, Subject};
+use tinygram_whatif::forecast::Forecast;
+use tinygram_whatif::prediction::Subject;
 use tinygram_whatif::rules::Rules;
-use tinygram_whatif::seen::{End, Read, Sent, Write};
+use tinygram_whatif::seen::End;
 
-const MS: u64 = 1_000_000;
+use crate::turns::{MS, read, sent, write};
+
 const ONE_WAY: u64 = 10 * MS;
 const TURNS: u64 = 300;
 /// How late acknowledgments come at most; half of it at the median.
@@ -27,30 +28,16 @@ fn seen() -> [End; 2] {
     let mut now = 1000 * MS;
     for turn in 0..TURNS {
         let (asked, answered) = (turn * 440, turn * 2);
-        let write = |at_ns, length, end, read_until| Write {
-            at_ns,
-            length,
-            end,
-            read_until,
-            more: false,
-        };
         asker.writes.push(write(now, 40, asked + 40, answered));
         asker
             .writes
             .push(write(now + 1, 400, asked + 440, answered));
-        let sent = |at_ns, length, end| Sent { at_ns, length, end };
         asker.sent.push(sent(now, 40, asked + 40));
         let first_ns = now + ONE_WAY;
         let acked_ns = first_ns + 40 * MS + below(4 * MS);
         let let_go_ns = acked_ns + ONE_WAY + below(LATEST);
         asker.sent.push(sent(let_go_ns, 400, asked + 440));
         let second_ns = let_go_ns + ONE_WAY;
-        let read = |at_ns, length, end, late_ack_ns| Read {
-            at_ns,
-            length,
-            end,
-            late_ack_ns,
-        };
         answerer.reads.push(read(first_ns, 40, asked + 40, None));
         let second = read(second_ns, 400, asked + 440, Some(acked_ns));
         answerer.reads.push(second);
@@ -72,16 +59,7 @@ fn foreseen() -> Forecast {
         meant: [true, false],
         netns: [0, 1],
     };
-    let service = Service {
-        subjects: vec![subject],
-        tick_ns: Duration::from_millis(4).as_nanos(),
-        seed: 1,
-    };
-    let asked = AskedChanges {
-        changes: &[Change::Nodelay(true)],
-        by_target: true,
-    };
-    forecast(&[service], asked).expect("turns")
+    turns::foreseen(subject, Change::Nodelay(true))
 }
 
 #[test]

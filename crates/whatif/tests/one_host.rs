@@ -1,17 +1,17 @@
 //! Both ends on one host: what a reader takes to wake up is no part of the way. An acknowledgment is there before the next small write,
 //! so that a receiver that acknowledges at once makes a flood of small writes.
 
-use tinygram_engine::Duration;
+mod turns;
+
 use tinygram_whatif::change::Change;
 use tinygram_whatif::conversation::of_both_ends;
-use tinygram_whatif::forecast::forecast;
-use tinygram_whatif::offer::AskedChanges;
-use tinygram_whatif::prediction::{Service, Subject};
+use tinygram_whatif::prediction::Subject;
 use tinygram_whatif::rules::Rules;
-use tinygram_whatif::seen::{End, Read, Sent, Write};
+use tinygram_whatif::seen::End;
+
+use crate::turns::{MS, foreseen, read, sent, write};
 
 const US: u64 = 1000;
-const MS: u64 = 1_000_000;
 /// From an acknowledgment's sending to that of the data that it lets go.
 const WAY: u64 = 8 * US;
 const WAKES: u64 = 30 * US;
@@ -23,20 +23,6 @@ fn seen() -> [End; 2] {
     let mut now = 1000 * MS;
     for turn in 0..100 {
         let (asked, answered) = (turn * 600, turn);
-        let write = |at_ns, length, end, read_until| Write {
-            at_ns,
-            length,
-            end,
-            read_until,
-            more: false,
-        };
-        let read = |at_ns, length, end, late_ack_ns| Read {
-            at_ns,
-            length,
-            end,
-            late_ack_ns,
-        };
-        let sent = |at_ns, length, end| Sent { at_ns, length, end };
         for index in 0..WRITES {
             let at_ns = now + 5 * US * index + US;
             asker
@@ -74,16 +60,7 @@ fn an_ack_at_once_lets_each_small_write_go() {
         meant: [false, true],
         netns: [0, 0],
     };
-    let service = Service {
-        subjects: vec![subject],
-        tick_ns: Duration::from_millis(4).as_nanos(),
-        seed: 1,
-    };
-    let asked = AskedChanges {
-        changes: &[Change::Quickack(true)],
-        by_target: true,
-    };
-    let forecast = forecast(&[service], asked).expect("turns");
+    let forecast = foreseen(subject, Change::Quickack(true));
     let present = forecast.present.figures.segments.expect("told");
     assert!((present.value - 3.0).abs() < 0.1, "{present:?}");
     let segments = forecast.rows[0].1.figures.segments.expect("told");

@@ -1,16 +1,15 @@
 //! A service whose sockets let segments leave at a rate: what NODELAY does to it is predicted, and then it is done.
 
 mod common;
+mod turns;
 
-use common::{Service, TICK, Truth};
+use common::{Service, Truth};
 use tinygram_engine::sender::congestion::{Ack, Congestion, Control, Window};
 use tinygram_engine::{Config, Duration};
 use tinygram_whatif::change::Change;
 use tinygram_whatif::conversation::of_both_ends;
-use tinygram_whatif::forecast::forecast;
-use tinygram_whatif::offer::AskedChanges;
 use tinygram_whatif::pacing::Pacing;
-use tinygram_whatif::prediction::{self, Prediction, Subject};
+use tinygram_whatif::prediction::{Prediction, Subject};
 use tinygram_whatif::rules::Rules;
 
 /// Thirty small writes 20 ms away.
@@ -67,16 +66,7 @@ fn foreseen_of(seen: &Truth, pacing: Option<Pacing>, change: Change) -> Predicti
         meant: [true, false],
         netns: [0, 1],
     };
-    let guesses = [prediction::Service {
-        subjects: vec![subject],
-        tick_ns: TICK.as_nanos(),
-        seed: 1,
-    }];
-    let asked = AskedChanges {
-        changes: &[change],
-        by_target: true,
-    };
-    forecast(&guesses, asked).expect("turns").rows[0].1
+    turns::foreseen(subject, change).rows[0].1
 }
 
 #[test]
