@@ -2,6 +2,8 @@
 //! waits beside the others.
 #![cfg(target_os = "linux")]
 
+#[path = "../answering/mod.rs"]
+mod answering;
 mod forking;
 #[path = "../hosting/mod.rs"]
 mod hosting;

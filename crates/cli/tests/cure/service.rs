@@ -2,77 +2,10 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::process::{Command, Stdio};
 
+use crate::answering::Service;
 use crate::hosting::{may_set, said};
-
-/// A server that answers in two writes, and a client that asks again at once.
-struct Service {
-    port: u16,
-    server: TcpStream,
-    /// Who listens is the server.
-    listener: TcpListener,
-    is_over: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
-    journal: tempfile::TempDir,
-}
-
-impl Service {
-    fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        let server = listener.accept().unwrap().0;
-        let is_over = Arc::new(AtomicBool::new(false));
-        let over = Arc::clone(&is_over);
-        let asks = std::thread::spawn(move || {
-            let mut answer = [0; 300];
-            while !over.load(Ordering::Relaxed) {
-                client.write_all(&[b'q'; 50]).unwrap();
-                client.read_exact(&mut answer).unwrap();
-                // Thinks, so that the test leaves the machine to others.
-                std::thread::sleep(std::time::Duration::from_millis(1));
-            }
-        });
-        let mut end = server.try_clone().unwrap();
-        let answers = std::thread::spawn(move || {
-            let mut request = [0; 50];
-            while end.read_exact(&mut request).is_ok() {
-                end.write_all(&[b'h'; 100]).unwrap();
-                end.write_all(&[b'b'; 200]).unwrap();
-            }
-        });
-        Self {
-            port,
-            server,
-            listener,
-            is_over,
-            threads: vec![asks, answers],
-            journal: tempfile::tempdir().unwrap(),
-        }
-    }
-
-    fn tinygram(&self, verb: &str, words: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
-        command.arg(verb).args(words);
-        command
-            .arg("--journal")
-            .arg(self.journal.path().join("state"));
-        command.output().unwrap()
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
-        }
-    }
-}
 
 #[test]
 #[ignore = "long: cargo test --workspace -- --ignored"]

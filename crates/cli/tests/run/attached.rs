@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::gates::lookalike;
-use crate::grafted::{Server, built, keeper_of, segments_per_answer, started};
+use crate::grafted::{Server, in_go, keeper_of, segments_per_answer, started};
 use crate::programs::tinygram;
 
 /// A server of a test, and the journal's folder.
@@ -27,11 +27,7 @@ impl Case {
             eprintln!("skipped: it takes root to trace a process that is no child");
             return None;
         }
-        let folder = tempfile::tempdir().unwrap();
-        let Some(program) = built(folder.path()) else {
-            eprintln!("skipped: there is no Go here");
-            return None;
-        };
+        let (folder, program) = in_go()?;
         let (server, address) = started(Command::new(&program));
         Some(Self {
             folder,

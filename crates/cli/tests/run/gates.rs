@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use crate::grafted::{Server, built, segments_of, segments_per_answer, started};
+use crate::grafted::{Server, in_go, segments_of, segments_per_answer, started};
 use crate::programs::{compile, text, tinygram};
 
 /// Compiles the program.
@@ -140,9 +140,7 @@ fn a_version_of_go_that_was_not_tried_takes_try() {
 #[test]
 #[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_real_go_program_of_another_version_is_covered_with_try() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = built(folder.path()) else {
-        eprintln!("skipped: there is no Go here");
+    let Some((_folder, program)) = in_go() else {
         return;
     };
     let mut octets = std::fs::read(&program).unwrap();
@@ -192,8 +190,7 @@ fn verify_names_the_places_past_the_rule() {
     // All its calls that matter pass through the known place.
     let said = verified(&program, "");
     assert_eq!(said.lines().count(), 1, "{said}");
-    let Some(program) = built(folder.path()) else {
-        eprintln!("skipped: there is no Go here");
+    let Some((_folder, program)) = in_go() else {
         return;
     };
     let said = verified(&program, "");

@@ -1,25 +1,24 @@
 //! Programs that glibc is linked into statically: some forty places instead of one.
 
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::built::{Built, by, source};
 use crate::grafted::{segments_of, started};
 use crate::musl::{
-    COVERED, STALLED, a_socket_becomes_a_file, answers_in_one_segment, before_and_after, built,
-    changed, end_by_being_cancelled, end_while_there_is_no_room, refused, source,
+    COVERED, STALLED, a_socket_becomes_a_file, answers_in_one_segment, before_and_after, changed,
+    end_by_being_cancelled, end_while_there_is_no_room, refused,
 };
 use crate::programs::tinygram;
 
-fn in_c(folder: &Path) -> Option<PathBuf> {
+fn in_c() -> Option<Built> {
     let flags = ["-O2", "-static", "-s", "-pthread"];
-    built(folder, "cc", &source("server.c"), &flags)
+    by("cc", &source("server.c"), &flags)
 }
 
 #[test]
 fn a_static_program_in_c_answers_in_one_segment() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = in_c(folder.path()) else {
+    let Some((_folder, program)) = in_c() else {
         return;
     };
     for kind in ["thread", "poll"] {
@@ -30,10 +29,9 @@ fn a_static_program_in_c_answers_in_one_segment() {
 /// Rust's own target with the C library in it, whose `recv` loads arguments behind the call's number.
 #[test]
 fn a_static_program_in_rust_answers_in_one_segment() {
-    let folder = tempfile::tempdir().unwrap();
     let flags = ["--edition=2024", "-O", "-C", "target-feature=+crt-static"];
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-    let Some(program) = built(folder.path(), &rustc, &source("server.rs"), &flags) else {
+    let Some((_folder, program)) = by(&rustc, &source("server.rs"), &flags) else {
         return;
     };
     answers_in_one_segment(&program, "");
@@ -42,8 +40,7 @@ fn a_static_program_in_rust_answers_in_one_segment() {
 /// What leaves by `writev` alone is not held, but it does not wait for Nagle's algorithm either: each piece is a segment.
 #[test]
 fn a_program_that_only_writes_vectors_does_not_stall() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = in_c(folder.path()) else {
+    let Some((_folder, program)) = in_c() else {
         return;
     };
     let (before, after) = before_and_after(&program, "vector");
@@ -51,23 +48,21 @@ fn a_program_that_only_writes_vectors_does_not_stall() {
     assert!(after > 7.9, "{after} segments an answer under run");
 }
 
-fn cancelled(folder: &Path) -> Option<PathBuf> {
+fn cancelled() -> Option<Built> {
     let flags = ["-O2", "-static", "-s", "-pthread"];
-    built(folder, "cc", &source("cancelled.c"), &flags)
+    by("cc", &source("cancelled.c"), &flags)
 }
 
 #[test]
 fn a_thread_that_is_cancelled_ends_wherever_it_is() {
-    let folder = tempfile::tempdir().unwrap();
-    if let Some(program) = cancelled(folder.path()) {
+    if let Some((_folder, program)) = cancelled() {
         end_by_being_cancelled(&program);
     }
 }
 
 #[test]
 fn a_thread_that_is_cancelled_ends_while_it_waits_for_room() {
-    let folder = tempfile::tempdir().unwrap();
-    if let Some(program) = cancelled(folder.path()) {
+    if let Some((_folder, program)) = cancelled() {
         end_while_there_is_no_room(&program);
     }
 }
@@ -77,9 +72,8 @@ fn a_thread_that_is_cancelled_ends_while_it_waits_for_room() {
 #[test]
 fn the_rest_of_a_write_is_sent_without_flags() {
     use std::io::Read;
-    let folder = tempfile::tempdir().unwrap();
     let flags = ["-O2", "-static", "-s"];
-    let Some(program) = built(folder.path(), "cc", &source("register.c"), &flags) else {
+    let Some((_folder, program)) = by("cc", &source("register.c"), &flags) else {
         return;
     };
     let mut command = tinygram();
@@ -100,8 +94,7 @@ fn the_rest_of_a_write_is_sent_without_flags() {
 #[test]
 #[ignore = "long: cargo test --workspace -- --ignored"]
 fn the_rule_comes_into_a_running_program_and_leaves_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = in_c(folder.path()) else {
+    let Some((folder, program)) = in_c() else {
         return;
     };
     let (server, address) = started(Command::new(&program));
@@ -123,8 +116,7 @@ fn the_rule_comes_into_a_running_program_and_leaves_it() {
 #[test]
 #[ignore = "long: cargo test --workspace -- --ignored"]
 fn children_are_left_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = in_c(folder.path()) else {
+    let Some((_folder, program)) = in_c() else {
         return;
     };
     let (before, after) = before_and_after(&program, "child");
@@ -133,8 +125,7 @@ fn children_are_left_alone() {
 
 #[test]
 fn a_socket_that_became_a_file_is_written_to_as_a_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = in_c(folder.path()) else {
+    let Some((folder, program)) = in_c() else {
         return;
     };
     a_socket_becomes_a_file(folder.path(), &program);
@@ -144,8 +135,7 @@ fn a_socket_that_became_a_file_is_written_to_as_a_file() {
 #[test]
 fn verify_finds_no_place_past_the_rule() {
     use std::io::Read;
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = in_c(folder.path()) else {
+    let Some((_folder, program)) = in_c() else {
         return;
     };
     let mut command = tinygram();
@@ -169,7 +159,7 @@ fn a_wait_in_an_unknown_place_is_refused_with_what_helps() {
     let waits = folder.path().join("waits.c");
     let code = "#include <unistd.h>\nint main(void) { long r; __asm__ volatile(\"mov $7, %%eax\\n xor %%edi, %%edi\\n syscall\" : \"=a\"(r) : \"S\"(0L), \"d\"(0L) : \"rdi\", \"rcx\", \"r11\", \"memory\"); return write(1, \"\", 0); }";
     std::fs::write(&waits, code).unwrap();
-    let Some(program) = built(folder.path(), "cc", &waits, &["-static"]) else {
+    let Some((_built, program)) = by("cc", &waits, &["-static"]) else {
         return;
     };
     let said = refused(&program);

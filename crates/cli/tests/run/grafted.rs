@@ -3,30 +3,19 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use crate::built::{self, Built};
 use crate::gates::{lookalike, refused};
 use crate::programs::tinygram;
 
 const PIECES: u32 = 8;
 const ANSWERS: u32 = 2_000;
 
-/// Builds the server, static and without symbols; `None` if there is no Go here.
-pub(super) fn built(folder: &Path) -> Option<PathBuf> {
-    let program = folder.join("server");
-    let built = Command::new("go")
-        .args(["build", "-ldflags=-s -w", "-o"])
-        .arg(&program)
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/go/main.go"))
-        .env("CGO_ENABLED", "0")
-        .env("GOFLAGS", "")
-        .env("GOCACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/go"))
-        .current_dir(folder)
-        .status();
-    built
-        .is_ok_and(|status| status.success())
-        .then_some(program)
+/// Builds the server.
+pub(super) fn in_go() -> Option<Built> {
+    built::in_go("tests/run/go/main.go")
 }
 
 pub(super) struct Server(pub(super) Child);
@@ -99,9 +88,7 @@ pub(super) fn data_segments_in(stream: &TcpStream) -> u32 {
 
 #[test]
 fn a_go_server_answers_in_one_segment() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = built(folder.path()) else {
-        eprintln!("skipped: there is no Go here");
+    let Some((_folder, program)) = in_go() else {
         return;
     };
     let (as_is, address) = started(Command::new(&program));
@@ -121,9 +108,7 @@ fn a_go_server_answers_in_one_segment() {
 /// and save nothing.
 #[test]
 fn a_file_leaves_with_its_head() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = built(folder.path()) else {
-        eprintln!("skipped: there is no Go here");
+    let Some((folder, program)) = in_go() else {
         return;
     };
     let file = folder.path().join("file");
@@ -184,9 +169,7 @@ fn counted(program: &Path, options: &[&str]) -> (String, serde_json::Value) {
 
 #[test]
 fn what_was_done_in_a_go_program_is_counted_by_remote_address() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = built(folder.path()) else {
-        eprintln!("skipped: there is no Go here");
+    let Some((_folder, program)) = in_go() else {
         return;
     };
     let (address, shown) = counted(&program, &[]);
@@ -221,9 +204,7 @@ fn what_was_done_in_a_go_program_is_counted_by_remote_address() {
 
 #[test]
 fn policies_and_filters_hold_for_a_go_program() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = built(folder.path()) else {
-        eprintln!("skipped: there is no Go here");
+    let Some((_folder, program)) = in_go() else {
         return;
     };
     let peer = |options: &[&str]| {
@@ -252,9 +233,7 @@ fn policies_and_filters_hold_for_a_go_program() {
 
 #[test]
 fn a_go_program_is_switched_and_shown_while_it_runs() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = built(folder.path()) else {
-        eprintln!("skipped: there is no Go here");
+    let Some((_folder, program)) = in_go() else {
         return;
     };
     let mut command = tinygram();
@@ -291,9 +270,7 @@ fn a_go_program_is_switched_and_shown_while_it_runs() {
 
 #[test]
 fn a_go_program_keeps_its_number_its_arguments_and_its_exit_code() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = built(folder.path()) else {
-        eprintln!("skipped: there is no Go here");
+    let Some((_folder, program)) = in_go() else {
         return;
     };
     let mut command = tinygram();
@@ -334,9 +311,7 @@ fn a_program_for_aarch64_is_refused_in_one_line() {
 /// watchdog's process alive after the program's end nor keep it from looking.
 #[test]
 fn a_time_that_never_comes_does_not_keep_the_watchdog_alive() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = built(folder.path()) else {
-        eprintln!("skipped: there is no Go here");
+    let Some((_folder, program)) = in_go() else {
         return;
     };
     let mut command = tinygram();

@@ -6,6 +6,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 mod attached;
+mod built;
 mod gates;
 mod glibc;
 mod grafted;

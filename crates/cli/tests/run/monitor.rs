@@ -3,31 +3,15 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::built::{self, Built};
 use crate::grafted::{data_segments_in, keeper_of, started};
 use crate::programs::{once_it_is_quiet, tinygram};
 
-/// Builds the server that computes between its first write and the others; `None` if there is no Go here.
-fn built(folder: &Path) -> Option<PathBuf> {
-    let program = folder.join("late");
-    let source = "../../lab/servers/late/main.go";
-    let built = Command::new("go")
-        .args(["build", "-ldflags=-s -w", "-o"])
-        .arg(&program)
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(source))
-        .env("CGO_ENABLED", "0")
-        .env("GOFLAGS", "")
-        .env("GOCACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/go"))
-        .current_dir(folder)
-        .status();
-    let is_built = built.is_ok_and(|status| status.success());
-    if !is_built {
-        eprintln!("skipped: there is no Go here");
-    }
-    is_built.then_some(program)
+/// Builds the server that computes between its first write and the others.
+fn in_go() -> Option<Built> {
+    built::in_go("../../lab/servers/late/main.go")
 }
 
 struct Asking {
@@ -73,8 +57,7 @@ fn turns(pid: i32) -> u64 {
 
 #[test]
 fn a_request_now_and_then_leaves_in_one_segment_without_the_watchdog() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = built(folder.path()) else {
+    let Some((_folder, program)) = in_go() else {
         return;
     };
     once_it_is_quiet(|| {
@@ -113,8 +96,7 @@ const REQUESTS: u32 = 200;
 /// which the monitor has to wake.
 #[test]
 fn what_is_held_while_a_goroutine_computes_is_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = built(folder.path()) else {
+    let Some((_folder, program)) = in_go() else {
         return;
     };
     let mut command = tinygram();

@@ -2,47 +2,16 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::built::{Built, by, source};
 use crate::grafted::{Server, segments_of, segments_per_answer, started};
 use crate::programs::{text, tinygram};
 
-/// Builds a program with this compiler; `None`, with the reason, if it cannot.
-pub(super) fn built(
-    folder: &Path,
-    compiler: &str,
-    source: &Path,
-    arguments: &[&str],
-) -> Option<PathBuf> {
-    let program = folder.join("server");
-    let result = Command::new(compiler)
-        .args(arguments)
-        .arg("-o")
-        .arg(&program)
-        .arg(source)
-        .output();
-    let is_built = result.is_ok_and(|output| output.status.success());
-    if !is_built {
-        eprintln!("skipped: {compiler} {arguments:?} does not build here");
-    }
-    is_built.then_some(program)
-}
-
-pub(super) fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/run/musl_programs")
-        .join(name)
-}
-
-fn in_c(folder: &Path) -> Option<PathBuf> {
-    built(
-        folder,
-        "musl-gcc",
-        &source("server.c"),
-        &["-O2", "-static", "-s"],
-    )
+fn in_c() -> Option<Built> {
+    by("musl-gcc", &source("server.c"), &["-O2", "-static", "-s"])
 }
 
 /// Returns the segments of an answer, as the program is and under `run`; every octet is checked.
@@ -117,8 +86,7 @@ pub(super) const COVERED: u32 = 2_000;
 
 #[test]
 fn a_static_program_in_c_answers_in_one_segment() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = in_c(folder.path()) else {
+    let Some((_folder, program)) = in_c() else {
         return;
     };
     for kind in ["thread", "poll"] {
@@ -128,10 +96,9 @@ fn a_static_program_in_c_answers_in_one_segment() {
 
 #[test]
 fn a_static_program_in_rust_answers_in_one_segment() {
-    let folder = tempfile::tempdir().unwrap();
     let target = ["--edition=2024", "-O", "--target=x86_64-unknown-linux-musl"];
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-    let Some(program) = built(folder.path(), &rustc, &source("server.rs"), &target) else {
+    let Some((_folder, program)) = by(&rustc, &source("server.rs"), &target) else {
         return;
     };
     answers_in_one_segment(&program, "");
@@ -139,8 +106,7 @@ fn a_static_program_in_rust_answers_in_one_segment() {
 
 #[test]
 fn the_rule_comes_into_a_running_static_program_and_leaves_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = in_c(folder.path()) else {
+    let Some((folder, program)) = in_c() else {
         return;
     };
     let (server, address) = started(Command::new(&program));
@@ -157,8 +123,7 @@ fn the_rule_comes_into_a_running_static_program_and_leaves_it() {
 /// A child has the shared memory, but descriptors of its own: there everything passes.
 #[test]
 fn children_of_a_static_program_are_left_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = in_c(folder.path()) else {
+    let Some((_folder, program)) = in_c() else {
         return;
     };
     let (before, after) = before_and_after(&program, "child");
@@ -168,23 +133,21 @@ fn children_of_a_static_program_are_left_alone() {
 /// musl's `dup2` does not pass through the place that is known.
 #[test]
 fn a_socket_that_became_a_file_is_written_to_as_a_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = in_c(folder.path()) else {
+    let Some((folder, program)) = in_c() else {
         return;
     };
     a_socket_becomes_a_file(folder.path(), &program);
 }
 
 /// Where `pthread_cancel` is linked in, the calls pass another place.
-fn cancelled(folder: &Path) -> Option<PathBuf> {
+fn cancelled() -> Option<Built> {
     let flags = ["-O2", "-static", "-s", "-pthread"];
-    built(folder, "musl-gcc", &source("cancelled.c"), &flags)
+    by("musl-gcc", &source("cancelled.c"), &flags)
 }
 
 #[test]
 fn a_static_program_that_cancels_threads_answers_in_one_segment() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = cancelled(folder.path()) else {
+    let Some((_folder, program)) = cancelled() else {
         return;
     };
     answers_in_one_segment(&program, "");
@@ -192,16 +155,14 @@ fn a_static_program_that_cancels_threads_answers_in_one_segment() {
 
 #[test]
 fn a_thread_that_is_cancelled_ends_wherever_it_is() {
-    let folder = tempfile::tempdir().unwrap();
-    if let Some(program) = cancelled(folder.path()) {
+    if let Some((_folder, program)) = cancelled() {
         end_by_being_cancelled(&program);
     }
 }
 
 #[test]
 fn a_thread_that_is_cancelled_ends_while_it_waits_for_room() {
-    let folder = tempfile::tempdir().unwrap();
-    if let Some(program) = cancelled(folder.path()) {
+    if let Some((_folder, program)) = cancelled() {
         end_while_there_is_no_room(&program);
     }
 }
@@ -317,8 +278,7 @@ fn ask_until_it_fails(mut stream: TcpStream) {
 
 #[test]
 fn a_static_program_of_another_shape_is_refused_with_what_helps() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = cancelled(folder.path()) else {
+    let Some((_folder, program)) = cancelled() else {
         return;
     };
     let mut octets = std::fs::read(&program).unwrap();

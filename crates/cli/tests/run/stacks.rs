@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::musl::{built, source};
+use crate::built::{by, source};
 use crate::programs::tinygram;
 
 /// Returns the octets of the stack that were used, the octets below it that were touched, and segments; `None` if the C
@@ -44,18 +44,16 @@ fn fits(program: &Path) {
 
 #[test]
 fn musls_smallest_stack_is_enough() {
-    let folder = tempfile::tempdir().unwrap();
     let flags = ["-O2", "-static", "-s"];
-    if let Some(program) = built(folder.path(), "musl-gcc", &source("small_stack.c"), &flags) {
+    if let Some((_folder, program)) = by("musl-gcc", &source("small_stack.c"), &flags) {
         fits(&program);
     }
 }
 
 #[test]
 fn glibcs_smallest_stack_is_enough() {
-    let folder = tempfile::tempdir().unwrap();
     let flags = ["-O2", "-static", "-s", "-pthread"];
-    if let Some(program) = built(folder.path(), "cc", &source("small_stack.c"), &flags) {
+    if let Some((_folder, program)) = by("cc", &source("small_stack.c"), &flags) {
         fits(&program);
     }
 }
