@@ -248,17 +248,7 @@ impl Judge {
         let flood = self
             .floods
             .entry(tally.connection.cookie)
-            .or_insert_with(|| Flood {
-                start_ns: tally.start_ns,
-                last: tally.clone(),
-                close: 0,
-                runs: 0,
-                segments: 0,
-                writes: 0,
-                turns: 0,
-                bytes: 0,
-                lasted_ns: 0,
-            });
+            .or_insert_with(|| Flood::since(tally.start_ns, tally.clone()));
         flood.close += u64::from(tally.close);
         flood.runs += u64::from(tally.writes.saturating_sub(tally.close));
         flood.segments += u64::from(tally.segments);
@@ -268,17 +258,7 @@ impl Judge {
         flood.lasted_ns += tally.end_ns - tally.start_ns;
         flood.last = tally;
         let finding = flood.finding()?;
-        *flood = Flood {
-            start_ns: flood.last.end_ns,
-            last: flood.last.clone(),
-            close: 0,
-            runs: 0,
-            segments: 0,
-            writes: 0,
-            turns: 0,
-            bytes: 0,
-            lasted_ns: 0,
-        };
+        *flood = Flood::since(flood.last.end_ns, flood.last.clone());
         Some(finding)
     }
 }
@@ -449,6 +429,20 @@ fn kind(hold: &Hold, timer: Timer, late_ns: i64, path_ns: i64) -> Kind {
 }
 
 impl Flood {
+    fn since(start_ns: i64, last: SentTally) -> Self {
+        Self {
+            start_ns,
+            last,
+            close: 0,
+            runs: 0,
+            segments: 0,
+            writes: 0,
+            turns: 0,
+            bytes: 0,
+            lasted_ns: 0,
+        }
+    }
+
     /// Applies the law's measure of a flood: the data of most segments could have shared another
     /// segment, the segments come fast or many for each answer, and they carry more headers than
     /// payload.

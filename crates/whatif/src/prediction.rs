@@ -249,29 +249,34 @@ impl Compared {
     }
 
     fn p50(&self, value: fn(&[Drawn; 2]) -> f64) -> Figure {
-        let miss = self.miss(self.seen.p50_ms, self.whole[0].p50_ms);
-        Figure {
-            value,
-            base: |of| of.p50_ms,
-            miss,
-            // What a path or a timer takes more than it seems stays when a stall goes.
-            least_miss: miss * self.whole[0].p50_ms,
-            spread: self.spread.p50_ms,
-            least_off: CLOCK_MS,
-            least_turns: LEAST_TURNS,
-        }
+        let (seen_ms, spread) = (self.seen.p50_ms, self.spread.p50_ms);
+        self.length(|of| of.p50_ms, seen_ms, spread, LEAST_TURNS, value)
     }
 
     fn p99(&self, value: fn(&[Drawn; 2]) -> f64) -> Figure {
-        let miss = self.miss(self.seen.p99_ms, self.whole[0].p99_ms);
+        let (seen_ms, spread) = (self.seen.p99_ms, self.spread.p99_ms);
+        self.length(|of| of.p99_ms, seen_ms, spread, LEAST_FOR_P99, value)
+    }
+
+    fn length(
+        &self,
+        base: fn(&Drawn) -> f64,
+        seen_ms: f64,
+        spread: f64,
+        least_turns: usize,
+        value: fn(&[Drawn; 2]) -> f64,
+    ) -> Figure {
+        let present_ms = base(&self.whole[0]);
+        let miss = self.miss(seen_ms, present_ms);
         Figure {
             value,
-            base: |of| of.p99_ms,
+            base,
             miss,
-            least_miss: miss * self.whole[0].p99_ms,
-            spread: self.spread.p99_ms,
+            // What a path or a timer takes more than it seems stays when a stall goes.
+            least_miss: miss * present_ms,
+            spread,
             least_off: CLOCK_MS,
-            least_turns: LEAST_FOR_P99,
+            least_turns,
         }
     }
 

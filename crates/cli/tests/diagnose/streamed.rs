@@ -1,7 +1,7 @@
 //! Captures from standard input, whole or as they come.
 
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use super::*;
 
@@ -33,16 +33,21 @@ fn standard_input_and_compression_give_the_same_findings() {
     assert_eq!(unpacked["summary"]["cost_ms"], expected);
 }
 
+/// Starts `diagnose -` with both of its ends here.
+fn piped() -> Child {
+    let mut command = command();
+    command
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    command.spawn().unwrap()
+}
+
 #[test]
 fn a_live_capture_is_told_as_it_goes_and_ends_on_ctrl_c() {
     use std::io::{BufRead, BufReader, Read};
     let bytes = std::fs::read(corpus("wwr-client.pcap")).unwrap();
-    let mut child = command()
-        .arg("-")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = piped();
     let mut input = child.stdin.take().unwrap();
     // Two thirds of the capture: a record is cut, and the pipe stays open.
     input.write_all(&bytes[..bytes.len() * 2 / 3]).unwrap();
@@ -83,12 +88,7 @@ fn repeated(capture: &Path, times: u32) -> Vec<u8> {
 fn a_live_capture_with_many_stalls_gives_a_running_total_and_no_line_for_each() {
     use std::io::{BufRead, BufReader};
     let bytes = repeated(&corpus("wwr-client.pcap"), 60);
-    let mut child = command()
-        .arg("-")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = piped();
     let mut input = child.stdin.take().unwrap();
     input.write_all(&bytes).unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());

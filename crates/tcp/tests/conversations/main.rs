@@ -76,20 +76,12 @@ impl World {
     }
 
     /// The same, at this stack.
-    fn accepted_by(mut core: Core, syn: Header, options: &SocketOptions) -> Self {
-        let (listener, _) = core.listen(OURS, 5, options).unwrap();
-        let mut world = Self {
-            core,
-            now: Instant::from_nanos(1),
-            ours: OURS,
-            listener: Some(listener),
-            connection: None,
-            iss: 0,
-        };
+    fn accepted_by(core: Core, syn: Header, options: &SocketOptions) -> Self {
+        let mut world = Self::listening_at(core, options);
         let answer = world.exchange(syn, &[]);
         world.iss = answer[0].0.seq;
         world.ack(0, &[]);
-        let Poll::Ready(Ok(key)) = world.core.poll_accept(listener, 1, &nobody()) else {
+        let Poll::Ready(Ok(key)) = world.core.poll_accept(world.listener(), 1, &nobody()) else {
             panic!("a connection waits");
         };
         world.connection = Some(key);
@@ -98,7 +90,11 @@ impl World {
 
     /// A listener with these options.
     fn listening(options: &SocketOptions) -> Self {
-        let mut core = core();
+        Self::listening_at(core(), options)
+    }
+
+    /// The same, at this stack.
+    fn listening_at(mut core: Core, options: &SocketOptions) -> Self {
         let (listener, _) = core.listen(OURS, 5, options).unwrap();
         Self {
             core,

@@ -46,11 +46,7 @@ pub(super) fn would(
             schema: "tinygram.set/1",
             parameters: Parameters::of(plan),
             results: Planned {
-                sockets: found.sockets.len(),
-                both_ends: ends::both(&found.sockets),
-                programs: programs::of(&found.sockets),
-                left_out: found.left_out.into(),
-                follows: rules.map(rule_names),
+                meant: MeantRow::of(found, rules),
                 knobs: turns.iter().map(|turn| knob_row(turn, None)).collect(),
             },
         });
@@ -88,11 +84,7 @@ pub(super) fn did(
             schema: "tinygram.set/1",
             parameters: Parameters::of(plan),
             results: Changed {
-                sockets: found.sockets.len(),
-                both_ends: ends::both(&found.sockets),
-                programs: programs::of(&found.sockets),
-                left_out: found.left_out.into(),
-                follows: rules.map(rule_names),
+                meant: MeantRow::of(found, rules),
                 settings: settings
                     .map(|(setting, applied)| row(setting, applied))
                     .collect(),
@@ -334,6 +326,14 @@ impl Parameters {
 
 #[derive(Serialize)]
 struct Planned {
+    #[serde(flatten)]
+    meant: MeantRow,
+    knobs: Vec<KnobRow>,
+}
+
+/// What is meant: the sockets that were found, and those to come.
+#[derive(Serialize)]
+struct MeantRow {
     sockets: usize,
     /// Of how many connections both ends are among the sockets.
     both_ends: usize,
@@ -341,18 +341,24 @@ struct Planned {
     left_out: LeftOutRow,
     #[serde(skip_serializing_if = "Option::is_none")]
     follows: Option<Vec<String>>,
-    knobs: Vec<KnobRow>,
+}
+
+impl MeantRow {
+    fn of(found: &Found, rules: Option<&Rules>) -> Self {
+        Self {
+            sockets: found.sockets.len(),
+            both_ends: ends::both(&found.sockets),
+            programs: programs::of(&found.sockets),
+            left_out: found.left_out.into(),
+            follows: rules.map(rule_names),
+        }
+    }
 }
 
 #[derive(Serialize)]
 struct Changed {
-    sockets: usize,
-    /// Of how many connections both ends are among the sockets.
-    both_ends: usize,
-    programs: Vec<Program>,
-    left_out: LeftOutRow,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    follows: Option<Vec<String>>,
+    #[serde(flatten)]
+    meant: MeantRow,
     settings: Vec<SettingRow>,
     knobs: Vec<KnobRow>,
 }
