@@ -269,6 +269,48 @@ fn circles_are_seen() {
     assert!(named(flag).contains(&outbox));
 }
 
+/// What the maps of diagnose's rooms, and of the files in its `run`, say of who names whom.
+#[test]
+fn the_maps_of_diagnose_say_which_rooms_its_files_name() {
+    let sources = Sources::of("diagnose");
+    let arrows = circles::arrows(&sources);
+    for at in [module(&[]), module(&["run"])] {
+        let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let below = |module: &Module| Some(module.strip_prefix(&*at)?.first()?.clone());
+        let rooms: BTreeSet<String> = sources.files.keys().filter_map(below).collect();
+        for room in &rooms {
+            named.entry(room).or_default();
+        }
+        for (from, to) in arrows.iter().map(|(from, to)| (below(from), below(to))) {
+            let known = |it: Option<String>| rooms.get(&it?).map(String::as_str);
+            if let (Some(from), Some(to)) = (known(from), known(to))
+                && from != to
+            {
+                named.entry(from).or_default().insert(to);
+            }
+        }
+        let file = if at.is_empty() {
+            "lib.rs"
+        } else {
+            "run/mod.rs"
+        };
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../diagnose/src/");
+        let text = fs::read_to_string(format!("{folder}{file}")).expect("a room's head");
+        assert_eq!(mapped(&text), named, "{file}");
+    }
+}
+
+/// Returns the rows of the table at a file's head: the name in the first cell, and those in the third.
+fn mapped(text: &str) -> BTreeMap<&str, BTreeSet<&str>> {
+    let rows = text.lines().filter(|line| line.starts_with("//! | `"));
+    rows.map(|row| {
+        let cells: Vec<_> = row.split('|').collect();
+        let name = cells[1].trim().trim_matches('`');
+        (name, cells[3].split('`').skip(1).step_by(2).collect())
+    })
+    .collect()
+}
+
 /// Names of public types that stand in several crates: a new one needs a name of its own, or a line in ARCHITECTURE.md that
 /// says what it means in each.
 #[test]

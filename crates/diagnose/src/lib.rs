@@ -4,16 +4,17 @@
 //!
 //! | room | what is done there | names |
 //! |---|---|---|
-//! | `run` | the entry ([`Analyzer`]) counts and filters each frame and finds its connection, in a bounded table; the table is in shares, so that several threads can work | all the others |
+//! | `run` | the entry ([`Analyzer`]) counts and filters each frame and finds its connection, in a bounded table; the table is in shares, so that several threads can work | `conversation`, `flow`, `verdict`, `findings`, `across`, `report`, `parameters` |
 //! | `conversation` | joins the next three for one connection: what is seen of it, and what is concluded from that | `flow`, `verdict`, `findings` |
-//! | `flow` | observes. The half of the connection that sent the segment asks why it left now and not earlier, and says what it saw: held, lost, answered, closed. It names no finding. A segment that left right after a late ACK is a [`Hold`] | no other |
+//! | `flow` | observes. The half of the connection that sent the segment asks why it left now and not earlier, and says what it saw: held, lost, answered, closed. It names no finding. A segment that left right after a late ACK is a [`Hold`] | |
 //! | `verdict` | decides. A hold stays pending until the turn passes, which shows whether anybody waited for it; then it is a stall of one kind or a [`Lookalike`] | `flow` |
 //! | `findings` | speak: what the sender does, why that is known, and what helps | `flow`, `verdict` |
-//! | `across` | gathers what all connections say, and judges what they show only together | `conversation` and its three, `report`, `parameters` |
-//! | `report` | the result as data: each connection, the totals, and the story of a frame that somebody asks about | `conversation` and its three |
+//! | `across` | gathers what all connections say, and judges what they show only together | `conversation`, `flow`, `verdict`, `findings`, `report`, `parameters` |
+//! | `report` | the result as data: each connection, the totals, and the story of a frame that somebody asks about | `conversation`, `flow`, `verdict`, `findings` |
+//! | `parameters` | what a user may choose | |
 //!
-//! `parameters` is what a user may choose, and names no room. Frames become segments in the crate `tinygram-wire`; the law
-//! that all ask (kinds, tiers, advice, thresholds) is the crate `tinygram-stalls`.
+//! Frames become segments in the crate `tinygram-wire`; the law that all ask (kinds, tiers, advice, thresholds) is the
+//! crate `tinygram-stalls`.
 //!
 //! A false accusation costs more than a miss: what cannot be told apart from a lookalike is
 //! counted, not accused.
