@@ -1,7 +1,7 @@
 //! `tinygram ps`: shows every TCP connection with its process, its live options, and signs of
 //! trouble.
 //!
-//! Typed -> meant ([`plan`]) -> done ([`done`]) -> shown ([`page`]: [`show`] or [`summary`]).
+//! Typed -> meant ([`plan`]) -> done ([`done`]) -> shown ([`show`]: [`text`], [`summary`] or [`document`]).
 
 mod changed;
 mod connection;
@@ -10,12 +10,12 @@ mod document;
 mod done;
 mod live;
 mod order;
-mod page;
 mod plan;
 mod show;
 mod socket;
 mod summary;
 mod table;
+mod text;
 mod verdict;
 
 use std::time::Instant;
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let mut next = now();
     loop {
         let looked = done::look(&plan, &mut names)?;
-        page::show(&plan, &looked)?;
+        show::show(&plan, &looked)?;
         if let Some(interval) = plan.interval {
             next = (next + interval).max(now());
             stop::wait(next.saturating_duration_since(now()));

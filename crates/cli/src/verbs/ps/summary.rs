@@ -7,8 +7,8 @@ use tinygram_report::Columns;
 
 use super::connection::Owner;
 use super::order::Figures;
-use super::show;
 use super::table::Table;
+use super::text;
 use crate::covered::State;
 
 /// A process, or all connections whose process may not be seen.
@@ -69,7 +69,7 @@ impl Process {
             namespace: owner.namespace.clone(),
             network_namespace: owner.network_namespace,
             covered: owner.covered.clone(),
-            place: show::place(owner),
+            place: text::place(owner),
             ..Self::default()
         }
     }
@@ -103,7 +103,7 @@ pub(super) fn text(processes: &[Process], width: usize) -> String {
                 (process.figures().bytes_per_segment())
                     .map_or_else(|| "-".to_owned(), |size| format!("{size:.0}")),
                 format!("{:.2}", process.longest_rtt_us as f64 / 1e3),
-                show::run(process.covered.as_ref()),
+                text::run(process.covered.as_ref()),
             ]
         })
         .collect();
