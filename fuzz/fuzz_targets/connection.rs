@@ -16,7 +16,7 @@ use tinygram_engine::extensions::{
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
-use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
+use tinygram_engine::sender::congestion::restart::IdleRestart;
 use tinygram_engine::sender::send_policy::{BlockedOn, SendPolicy};
 use tinygram_engine::sender::{RtoRules, SenderConfig};
 use tinygram_engine::socket::copy_rule::{CopyRule, Linux, Mclbytes, SunOs, WholeWrite};
@@ -333,15 +333,6 @@ const TIMER: AckTimer = AckTimer::PerConnection(Duration::from_millis(200));
 fn config(setup: &Setup) -> Config {
     let mss = setup.mss.max(1);
     let unit = u64::from(setup.buffer_unit).max(1);
-    let rules = [
-        IdleRestart::None,
-        IdleRestart::Reset,
-        IdleRestart::OneSegment(IdleAfter::TimeOut),
-        IdleRestart::OneSegment(IdleAfter::RoundTrip),
-        IdleRestart::OneSegment(IdleAfter::Silence),
-        IdleRestart::Decay,
-        IdleRestart::Paced,
-    ];
     let copy_rules = [
         CopyRule::WholeWrite(WholeWrite),
         CopyRule::Linux(Linux),
@@ -362,7 +353,7 @@ fn config(setup: &Setup) -> Config {
                 true => Congestion::CubicLinux,
                 false => Congestion::Reno,
             },
-            idle_restart: *pick(&rules, setup.idle_restart),
+            idle_restart: *pick(&IdleRestart::ALL, setup.idle_restart),
             initial_cwnd: u64::from(setup.cwnd_segments.max(1)) * u64::from(mss),
             cwnd_cap: 1 << 20,
             rto: RtoRules {

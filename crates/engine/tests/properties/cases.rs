@@ -11,7 +11,7 @@ use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{self, AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
-use tinygram_engine::sender::congestion::restart::{IdleAfter, IdleRestart};
+use tinygram_engine::sender::congestion::restart::IdleRestart;
 use tinygram_engine::sender::send_policy::{self, SendPolicy};
 use tinygram_engine::sender::{RtoRules, SenderConfig};
 use tinygram_engine::socket::copy_rule::{CopyRule, Linux, Mclbytes, SunOs, WholeWrite};
@@ -50,15 +50,6 @@ pub(crate) fn setting(longest_delay_ms: u64) -> impl Strategy<Value = Setting> {
             low_water: Mclbytes::LOW_WATER,
         }),
     ];
-    let restarts = [
-        IdleRestart::None,
-        IdleRestart::Reset,
-        IdleRestart::OneSegment(IdleAfter::TimeOut),
-        IdleRestart::OneSegment(IdleAfter::RoundTrip),
-        IdleRestart::OneSegment(IdleAfter::Silence),
-        IdleRestart::Decay,
-        IdleRestart::Paced,
-    ];
     (
         select(vec![88_u16, 536, 1460, 4312, 8960]),
         100_u64..40_000,
@@ -66,7 +57,7 @@ pub(crate) fn setting(longest_delay_ms: u64) -> impl Strategy<Value = Setting> {
         prop_oneof![4 => 300_u64..40_000, 1 => 300_000_u64..2_000_000],
         1_u64..12,
         select(copy_rules.to_vec()),
-        select(restarts.to_vec()),
+        select(IdleRestart::ALL.to_vec()),
         any::<bool>(),
         (extensions(), select(Congestion::NAMES.to_vec())),
         1..=longest_delay_ms,

@@ -19,6 +19,19 @@ pub enum IdleRestart {
     Paced,
 }
 
+impl IdleRestart {
+    /// Every rule.
+    pub const ALL: [Self; 7] = [
+        Self::None,
+        Self::Reset,
+        Self::OneSegment(IdleAfter::TimeOut),
+        Self::OneSegment(IdleAfter::RoundTrip),
+        Self::OneSegment(IdleAfter::Silence),
+        Self::Decay,
+        Self::Paced,
+    ];
+}
+
 /// When a connection whose data is all acknowledged counts as idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleAfter {
