@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "listening.h"
+
 static int pieces;
 
 /* Returns the width of a number that makes the piece as long as is asked for. */
@@ -46,14 +48,7 @@ int main(int count, char **words)
     (void)count;
     pieces = atoi(words[1]);
     int left = getenv("CONNECTIONS") ? atoi(getenv("CONNECTIONS")) : 1 << 30;
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-    bind(listener, (void *)&address, sizeof address);
-    listen(listener, 100);
-    getsockname(listener, (void *)&address, &length);
-    printf("127.0.0.1:%d\n", ntohs(address.sin_port));
-    fflush(stdout);
+    int listener = listening();
     for (; left; left--) {
         int fd = accept(listener, 0, 0);
         int little = 8192;

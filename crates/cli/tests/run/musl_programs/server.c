@@ -15,6 +15,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "listening.h"
+
 static int pieces;
 static const char *kind;
 
@@ -76,14 +78,7 @@ int main(int count, char **words)
     pieces = atoi(words[1]);
     kind = getenv("KIND") ? getenv("KIND") : "thread";
     signal(SIGCHLD, SIG_IGN);
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-    bind(listener, (void *)&address, sizeof address);
-    listen(listener, 100);
-    getsockname(listener, (void *)&address, &length);
-    printf("127.0.0.1:%d\n", ntohs(address.sin_port));
-    fflush(stdout);
+    int listener = listening();
     for (;;) {
         int fd = accept(listener, 0, 0);
         if (!strcmp(kind, "poll"))
