@@ -31,6 +31,11 @@ pub enum Error {
          (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"
     )]
     NotAllowed,
+    /// Namespaces are opened by their files in /proc.
+    #[error(
+        "/proc is not mounted here, and network namespaces are opened through it; mount -t proc proc /proc"
+    )]
+    NoProc,
     /// There is no namespace with this name.
     #[error("there is no network namespace {0}; `ip netns list` shows their names")]
     NoSuchName(String),
@@ -52,6 +57,9 @@ pub enum Error {
 /// Neither is allowed. Call it before any other thread is started, because only a process with one
 /// thread can enter a user namespace.
 pub fn acquire_privilege() -> Result<(), Error> {
+    if !Path::new("/proc/self/ns").exists() {
+        return Err(Error::NoProc);
+    }
     if Namespace::new().is_ok() {
         return Ok(());
     }
