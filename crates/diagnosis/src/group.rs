@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use tinygram_diagnose::{ConnectionReport, Finding, Kind, Side};
+use tinygram_diagnose::{ConnectionReport, Facts, Finding, Kind, Side};
 use tinygram_report::units::counted;
+use tinygram_stalls::flood::Flood;
 use tinygram_stalls::ms;
 
 use crate::capture::Capture;
@@ -85,6 +86,7 @@ impl<'a> Group<'a> {
         let c = self.connections[0];
         let many = match self.connections.len() {
             1 => String::new(),
+            n if self.kind.is_stall() => format!(" ({n} connections, their times added)"),
             n => format!(" ({n} connections)"),
         };
         let client = match self.connections.len() {
@@ -104,9 +106,24 @@ impl<'a> Group<'a> {
             "client {client} -> server {}{many}: {cost}; the {} {}; {}",
             c.server,
             finding.sender,
-            finding.habit(),
+            self.habit(),
             finding.cure()
         )
+    }
+
+    /// Returns what the sender does: of several floods, all that it sent; of several stalls, what the typical one shows.
+    fn habit(&self) -> String {
+        let floods = self.findings.iter().filter_map(|it| match it.facts {
+            Facts::Flood(flood) => Some(flood),
+            _ => None,
+        });
+        let together = floods.reduce(|sum, it| Flood {
+            segments: sum.segments.saturating_add(it.segments),
+            bytes: sum.bytes + it.bytes,
+            saved: sum.saved.saturating_add(it.saved),
+            ..sum
+        });
+        together.map_or_else(|| self.typical().habit(), |it| it.habit())
     }
 
     /// Returns a finding with the most frequent habit of the group.
@@ -127,14 +144,17 @@ impl<'a> Group<'a> {
         from_last.max_by_key(rank).unwrap_or(typical)
     }
 
-    /// Returns a Wireshark display filter for the findings; only for the first of them if it would
+    /// Returns a Wireshark display filter for the findings, from a flood's first frame to its last; only for the first of them if it would
     /// be too long to paste.
     pub fn filter(&self) -> String {
         let frames: Vec<_> = self
             .findings
             .iter()
             .take(FILTERED)
-            .flat_map(|f| f.frames.iter().map(|m| m.frame.to_string()))
+            .flat_map(|it| match (&it.frames[..], it.kind.is_stall()) {
+                ([first, .., last], false) => vec![format!("{} .. {}", first.frame, last.frame)],
+                (each, _) => each.iter().map(|it| it.frame.to_string()).collect(),
+            })
             .collect();
         format!("frame.number in {{{}}}", frames.join(", "))
     }

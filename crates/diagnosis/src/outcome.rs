@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
-use tinygram_diagnose::{Finding, Obstacles, Summary};
+use tinygram_diagnose::{Finding, Obstacles, Summary, Verdict};
 use tinygram_report::units::counted;
 
+use crate::capture::Capture;
 use crate::group::seconds;
 use crate::results::Diagnosis;
 
-/// Returns what to say if nothing stalled; an empty text if something did. `verbose` names all captures that
+/// Returns what to say of the captures in which nothing stalled; an empty text if something did in each. `verbose` names all captures that
 /// cannot tell.
 pub fn outcome(results: &Diagnosis, verbose: bool) -> String {
     let total = results.total();
@@ -36,7 +37,10 @@ pub fn outcome(results: &Diagnosis, verbose: bool) -> String {
         }
     }
     let untold = results.untold().count();
-    if total.stalls > 0 || untold == results.captures.len() {
+    if total.stalls > 0 {
+        return out + &without(results, verbose);
+    }
+    if untold == results.captures.len() {
         return out;
     }
     let _ = write!(
@@ -62,6 +66,22 @@ pub fn outcome(results: &Diagnosis, verbose: bool) -> String {
         None => writeln!(out, "."),
     };
     out
+}
+
+/// Returns which of several captures have no stalls, where others have; an empty text if none is so. `verbose` names
+/// them all.
+fn without(results: &Diagnosis, verbose: bool) -> String {
+    let is_without = |it: &&Capture| matches!(it.report.summary.verdict(), Verdict::None);
+    let all = results.captures.iter().filter(is_without);
+    let names: Vec<_> = all.map(|it| it.name.as_str()).collect();
+    match &names[..] {
+        [] => String::new(),
+        [first, others @ ..] if !verbose && others.len() > 1 => format!(
+            "No stalls in {first} and {} (--verbose names them).\n",
+            counted(others.len() as u64, "other capture")
+        ),
+        _ => format!("No stalls in {}.\n", names.join(", ")),
+    }
 }
 
 /// Returns the captures of which nothing can be told, those with the same reasons together, in the order

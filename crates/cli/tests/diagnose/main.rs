@@ -4,6 +4,7 @@
 mod pages;
 mod perhaps;
 mod streamed;
+mod together;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -322,20 +323,6 @@ fn xplot_graphs_are_written_per_direction() {
     assert!(graph.starts_with("timeval unsigned\n"));
     assert_eq!(graph.matches("\nred\n").count(), 7);
     assert!(graph.ends_with("go\n"));
-}
-
-#[test]
-fn several_captures_count_their_connections_on() {
-    let (a, b) = (corpus("wwr-client.pcap"), corpus("wwr-server.pcap"));
-    let document = json(&diagnose(&["--json"], &[&a, &b]));
-    assert_eq!(document["summary"]["stalls"], 18);
-    let ids: Vec<_> = document["connections"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|c| c["id"].as_u64().unwrap())
-        .collect();
-    assert_eq!(ids, [0, 1]);
 }
 
 #[test]

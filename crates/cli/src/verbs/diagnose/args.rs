@@ -11,7 +11,7 @@ use crate::flags::{OUTPUT, Output};
 /// Name each stall in a capture, the side to blame, what it cost, and the fix
 ///
 /// Reads pcap and pcapng, plain or in gzip or zstd, recognised by content. Several files are
-/// analysed one after the other, each for itself. `-` reads standard input and reports as it
+/// analysed each for itself and told of together. `-` reads standard input and reports as it
 /// goes: tcpdump -U -w - | tinygram diagnose -
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
