@@ -342,7 +342,7 @@ const POSSIBLE: Columns<7> = Columns {
 };
 
 fn finding_row(capture: &Capture, finding: &Finding) -> [String; 6] {
-    let since = finding.start_ns - capture.report.summary.first_ns;
+    let since = finding.start_ns - capture.report.summary.first_frame_ns;
     [
         format!("{:.6} s", since as f64 / 1e9),
         match finding.kind.is_stall() {
@@ -367,8 +367,11 @@ fn frames(finding: &Finding) -> String {
     format!("frames {}", numbers(finding))
 }
 
-/// Returns the numbers of a finding's frames.
+/// Returns the numbers of a finding's frames; of a flood, the first and the last one.
 fn numbers(finding: &Finding) -> String {
+    if let ([first, .., last], false) = (&finding.frames[..], finding.kind.is_stall()) {
+        return format!("{} to {}", first.frame, last.frame);
+    }
     let numbers: Vec<_> = finding.frames.iter().map(|m| m.frame.to_string()).collect();
     numbers.join(", ")
 }
