@@ -75,7 +75,7 @@ fn held(observed: &Observed, yes: &str) -> String {
             "No: data was in flight, and its sender sent on without waiting.".into()
         }
         Observed::Plain(Plain::Unprompted) => {
-            "No: neither a late ACK nor a timer came right before it.".into()
+            "No: neither a late ACK nor a timer came right before it. (After an ACK that was not late it has waited for a round trip at most.)".into()
         }
         Observed::Thought(ns) => format!(
             "No: its program produced it later. A late ACK had come, and it left {} after that.",

@@ -51,6 +51,7 @@ fn badges(group: &Group<'_>) -> Vec<Badge> {
         true => vec![
             badge(Tone::Bad, counted(count as u64, "stall")),
             badge(Tone::Bad, seconds(group.cost_ns)),
+            badge(Tone::Odd, group.surest().tier().to_string()),
         ],
         false => vec![badge(Tone::Odd, counted(count as u64, "connection"))],
     }
