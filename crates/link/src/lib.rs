@@ -1,5 +1,5 @@
-//! A link that exists in software: two TUN devices, and between them a rate, a delay, loss,
-//! reordering, duplication and a bounded queue, all from one seed.
+//! A link that exists in software: two TUN devices, and between them the simulator's impairments:
+//! a rate, a delay, loss, reordering, duplication and a bounded queue, all from one seed.
 //!
 //! The path of a packet: its kernel routes it to the device; [`relay`] reads it and tells the
 //! [`emulator`] when it came; the emulator, which uses no device and no clock, says whether and

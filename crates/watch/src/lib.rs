@@ -1,4 +1,4 @@
-//! Stalls and floods of small segments on a live host.
+//! Stalls and floods of small segments on a live host, by the kernel's events or by packets that diagnose judges.
 //!
 //! The [`kernel`] reports events ([`event`]) and their places in the program ([`site`]); the
 //! [`judge`] turns them into findings, in diagnose's terms ([`finding`]). Alternatively the crate

@@ -1,4 +1,4 @@
-//! Reads and writes the bytes of TCP/IP packets and of capture files.
+//! Reads and writes the engine's segments as the bytes of TCP/IP packets, and capture files.
 //!
 //! - [`encode`] writes the packet that carries one of the engine's segments, and [`packet`] reads a
 //!   packet that arrived whole; both use [`options`], [`checksum`] and [`sequence`].
