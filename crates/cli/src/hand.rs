@@ -1,7 +1,7 @@
 //! The hand, as the verbs that set options use it: opened, or refused in one line.
 
 use tinygram_host::hand::Hand;
-use tinygram_host::lacking::Lacking;
+use tinygram_host::lacking::{Lacking, takes};
 
 use crate::outcome::Failure;
 use crate::terminal::remark;
@@ -24,7 +24,8 @@ pub(crate) fn give_way(hand: &mut Hand, verb: &str) {
 pub(crate) fn refused(lacking: &Lacking) -> Failure {
     match lacking {
         Lacking::Privilege(missing) => Failure::Input(format!(
-            "not permitted to set other programs' sockets: it takes root, or CAP_NET_ADMIN and {missing}"
+            "not permitted to set other programs' sockets: {}",
+            takes(&[&["CAP_NET_ADMIN"], missing.as_slice()].concat())
         )),
         other => Failure::Input(other.to_string()),
     }

@@ -27,8 +27,8 @@ pub enum Lacking {
     )]
     Walk,
     /// Not allowed.
-    #[error("not permitted to load BPF programs: it takes root, or {0}")]
-    Privilege(String),
+    #[error("not permitted to load BPF programs: {}", takes(.0))]
+    Privilege(Vec<&'static str>),
     /// Anything else.
     #[error("BPF: {0}")]
     Other(String),
@@ -75,26 +75,50 @@ impl Lacking {
     }
 }
 
-/// Returns the capabilities that this process lacks; `None` if it has all.
-fn missing_capabilities() -> Option<String> {
+/// Says what a refused call takes, of these capabilities. Root may be without some, in a container: then it is those.
+#[must_use]
+pub fn takes(names: &[&'static str]) -> String {
+    // SAFETY: no argument, cannot fail.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    let lacks = |name: &str| !effective().is_some_and(|effective| has(effective, name));
+    let missing: Vec<_> = names.iter().copied().filter(|name| lacks(name)).collect();
+    match is_root && !missing.is_empty() {
+        true => format!("this process is root's and lacks {}", missing.join(" and ")),
+        false => format!("it takes root, or {}", names.join(" and ")),
+    }
+}
+
+/// Returns the capabilities for BPF programs that this process lacks; `None` if it has all.
+fn missing_capabilities() -> Option<Vec<&'static str>> {
+    let effective = effective()?;
+    if has(effective, "CAP_SYS_ADMIN") {
+        return None;
+    }
+    let needed = ["CAP_BPF", "CAP_PERFMON"].into_iter();
+    let missing: Vec<_> = needed.filter(|name| !has(effective, name)).collect();
+    (!missing.is_empty()).then_some(missing)
+}
+
+/// Returns the capabilities in force, a bit for each.
+fn effective() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let effective = status
         .lines()
         .find_map(|line| line.strip_prefix("CapEff:"))?;
-    let effective = u64::from_str_radix(effective.trim(), 16).ok()?;
-    let has = |bit: u32| effective & (1 << bit) != 0;
-    if has(CAP_SYS_ADMIN) {
-        return None;
-    }
-    let needed = [(CAP_BPF, "CAP_BPF"), (CAP_PERFMON, "CAP_PERFMON")];
-    let missing: Vec<_> = needed
-        .iter()
-        .filter(|(bit, _)| !has(*bit))
-        .map(|(_, name)| *name)
-        .collect();
-    (!missing.is_empty()).then(|| missing.join(" and "))
+    u64::from_str_radix(effective.trim(), 16).ok()
 }
 
-const CAP_SYS_ADMIN: u32 = 21;
-const CAP_PERFMON: u32 = 38;
-const CAP_BPF: u32 = 39;
+fn has(effective: u64, name: &str) -> bool {
+    let bit = CAPABILITIES.iter().find(|(known, _)| *known == name);
+    bit.is_some_and(|(_, bit)| effective & (1 << bit) != 0)
+}
+
+/// Their bits, from linux/capability.h.
+const CAPABILITIES: [(&str, u32); 6] = [
+    ("CAP_NET_ADMIN", 12),
+    ("CAP_NET_RAW", 13),
+    ("CAP_SYS_PTRACE", 19),
+    ("CAP_SYS_ADMIN", 21),
+    ("CAP_PERFMON", 38),
+    ("CAP_BPF", 39),
+];

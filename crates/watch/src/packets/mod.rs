@@ -17,6 +17,8 @@ use tinygram_diagnose::{
     Analyzer, ConnectionReport, Facts as Measured, Finding as Diagnosed, Kind, Parameters, Side,
 };
 
+use tinygram_host::lacking::takes;
+
 use crate::event::{Connection, Reason, Release, Timer};
 use crate::finding::{Facts, Finding, Part};
 use crate::seen::{Seen, SeenEnd};
@@ -40,7 +42,7 @@ pub struct Source {
 #[derive(Debug, thiserror::Error)]
 pub enum NoPackets {
     /// Not allowed.
-    #[error("not permitted to read packets: it takes root, or CAP_NET_RAW")]
+    #[error("not permitted to read packets: {}", takes(&["CAP_NET_RAW"]))]
     Privilege,
     /// There is no such interface.
     #[error("there is no network interface {0}; `any` is all of them")]

@@ -5,6 +5,12 @@ pub enum CaptureError {
     /// The source is empty.
     #[error("is empty")]
     Empty,
+    /// The source ends before any capture's first four bytes do.
+    #[error("is not a capture: it has {} and ends (accepted: pcap, pcapng, either of them in gzip or zstd)", bytes(*.octets))]
+    TooShort {
+        /// How many it has.
+        octets: usize,
+    },
     /// The first bytes belong to no known capture format.
     #[error("{}", foreign(*magic))]
     NotACapture {
@@ -36,6 +42,13 @@ pub enum CaptureError {
     /// Reading or unpacking failed.
     #[error("cannot be read: {0}")]
     Io(#[from] std::io::Error),
+}
+
+fn bytes(count: usize) -> String {
+    match count {
+        1 => "1 byte".into(),
+        count => format!("{count} bytes"),
+    }
 }
 
 /// Returns a text that says what the file is instead of a capture, and what is accepted.

@@ -87,7 +87,10 @@ impl Reader {
     pub fn new(source: impl Read + 'static) -> Result<Self, CaptureError> {
         let mut window = compression::open(Box::new(source))?;
         if !window.need(4)? {
-            return Err(CaptureError::Empty);
+            return Err(match window.available().len() {
+                0 => CaptureError::Empty,
+                octets => CaptureError::TooShort { octets },
+            });
         }
         let format = if pcapng::recognises(window.available()) {
             Format::Pcapng(pcapng::Section::default())

@@ -235,6 +235,10 @@ fn damage_is_named_and_what_came_before_is_kept() {
     }
     let refused = |bytes: &[u8]| Reader::new(Cursor::new(bytes.to_vec())).err().unwrap();
     assert!(matches!(refused(b""), CaptureError::Empty));
+    assert_eq!(
+        refused(b"x").to_string(),
+        "is not a capture: it has 1 byte and ends (accepted: pcap, pcapng, either of them in gzip or zstd)"
+    );
     assert!(matches!(
         refused(b"GIF89a.."),
         CaptureError::NotACapture { .. }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::process::{Command, ExitStatus};
 
-use tinygram_host::lacking::Lacking;
+use tinygram_host::lacking::{Lacking, takes};
 use tinygram_kernel::{Loaded, list as runs};
 
 use super::group::{self, Made};
@@ -83,7 +83,8 @@ fn refused(lacking: &Lacking) -> Failure {
     Failure::Input(match lacking {
         Lacking::Privilege(missing) => {
             format!(
-                "not permitted to load send policies: it takes root, or CAP_NET_ADMIN, CAP_SYS_ADMIN and {missing}"
+                "not permitted to load send policies: {}",
+                takes(&[&["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], missing.as_slice()].concat())
             )
         }
         other => other.to_string(),

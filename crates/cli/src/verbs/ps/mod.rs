@@ -16,6 +16,7 @@ mod socket;
 mod summary;
 mod table;
 mod text;
+mod unseen;
 mod verdict;
 
 use std::time::Instant;

@@ -9,6 +9,7 @@ use tinygram_watch::seen::Seen;
 use super::connection::{Connection, Owner};
 use super::socket::Options;
 use super::table::Table;
+use super::unseen;
 use crate::covered::State;
 use crate::looked::in_words;
 
@@ -44,27 +45,8 @@ pub(crate) fn remarks(table: &Table, target: Option<&Target>, seen: Seen) -> Vec
             Some(target) => format!("no TCP connection of {}", target.sought()),
         });
     }
-    let hidden = table.hidden_processes.len();
-    if hidden > 0 {
-        lines.push(format!(
-            "{hidden} process{} may not be looked into: their connections show no process, and ? for options. \
-             It takes root, or CAP_SYS_PTRACE (for other users' processes CAP_DAC_READ_SEARCH, too){}",
-            if hidden == 1 { "" } else { "es" },
-            yama()
-        ));
-    }
+    lines.extend(unseen::why(table));
     lines
-}
-
-/// Returns Yama's restriction in words: a user may read their own processes unless Yama forbids it.
-fn yama() -> String {
-    let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
-    match scope.trim() {
-        "" | "0" => String::new(),
-        scope => {
-            format!(" (for processes of your own too, as kernel.yama.ptrace_scope is {scope})")
-        }
-    }
 }
 
 /// Returns whether `tinygram run` covers the process, under which policy, how much it has held and
