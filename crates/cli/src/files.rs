@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::outcome::Failure;
+use crate::printable::printable;
 
 /// A source to read.
 #[derive(Clone, Debug)]
@@ -70,7 +71,7 @@ impl Input {
     /// Returns the name for people.
     pub(crate) fn name(&self) -> String {
         match self {
-            Self::File(path) => path.display().to_string(),
+            Self::File(path) => printable(&path.display().to_string()),
             Self::Stdin => "standard input".to_owned(),
             Self::Given(once) => once.name.clone(),
         }

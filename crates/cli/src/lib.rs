@@ -22,6 +22,7 @@ mod glossary;
 mod heard;
 mod help;
 mod outcome;
+mod printable;
 mod shown;
 mod stop;
 mod terminal;

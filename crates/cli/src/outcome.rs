@@ -13,6 +13,8 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::printable::printable;
+
 /// The outcome of a verb that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
@@ -81,8 +83,8 @@ pub(crate) fn code(outcome: Result<Done, Failure>) -> u8 {
             let _ = error.print();
             2
         }
-        Err(Failure::Blind(line)) => {
-            complain(&format!("tinygram: {line}"));
+        Err(failure @ Failure::Blind(_)) => {
+            failure.say();
             3
         }
         Err(Failure::Io { error, .. }) if is_closed_pipe(&error) => 0,
@@ -112,18 +114,21 @@ impl Failure {
 
     /// Returns in one line what was wrong and what is accepted.
     pub(crate) fn line(&self) -> String {
-        match self {
+        let line = match self {
             Self::Typed(error) => one_line(error),
             Self::Input(line) | Self::Blind(line) => line.clone(),
             Self::Io { doing, error } => format!("{doing}: {}", plain(error)),
-        }
+        };
+        // It may name files and processes, whose names others chose.
+        printable(&line)
     }
 }
 
-/// Writes a line to standard error. Whether anybody reads it changes nothing else: a closed pipe must
+/// Writes lines to standard error, without what would act on a terminal. Whether anybody reads it changes nothing else: a closed pipe must
 /// not end a suite that is being guarded.
 pub(crate) fn complain(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let lines: Vec<_> = line.split('\n').map(printable).collect();
+    let _ = writeln!(std::io::stderr(), "{}", lines.join("\n"));
 }
 
 fn refuse(line: &str) -> u8 {

@@ -295,3 +295,95 @@ fn a_script_is_a_target() {
     let owner = &document["connections"][0]["owners"][0];
     assert_eq!(owner["script"], "two-ends.py", "{document:#}");
 }
+
+/// Whoever may start a process chooses its name, and root reads it.
+#[test]
+fn a_process_cannot_act_on_a_terminal_by_its_name() {
+    let text = "import ctypes, socket\nlistener = socket.create_server(('127.0.0.1', 0))\n\
+                client = socket.create_connection(listener.getsockname())\n\
+                end, _ = listener.accept()\n\
+                ctypes.CDLL(None).prctl(15, b'sys\\x1b[31m: \\ncall', 0, 0, 0)\n\
+                print(client.getsockname()[1], flush=True)\nclient.recv(1)\n";
+    let mut python = Command::new("python3");
+    let mut python = python
+        .args(["-c", text])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut port = String::new();
+    let said = python.stdout.take().unwrap();
+    BufRead::read_line(&mut BufReader::new(said), &mut port).unwrap();
+    let outputs = [
+        ps(&[port.trim()]),
+        ps(&[port.trim(), "--summary"]),
+        ps(&[port.trim(), "--json"]),
+    ];
+    python.kill().unwrap();
+    python.wait().unwrap();
+    let [text, summary, json] = outputs.map(|output| String::from_utf8(output.stdout).unwrap());
+    for shown in [&text, &summary] {
+        assert!(!shown.contains('\u{1b}'), "{shown:?}");
+        assert!(shown.contains("sys\u{fffd}[31m: \u{fffd}call"), "{shown:?}");
+    }
+    // Each end has a line beneath the headings.
+    assert_eq!((text.lines().count(), summary.lines().count()), (3, 2));
+    assert!(!json.contains("u001b"), "{json}");
+}
+
+#[test]
+fn a_container_that_sees_no_process_of_the_host_is_told_why() {
+    let (_client, _server, port) = connection();
+    let inside = |script: &str| {
+        Command::new("unshare")
+            .args([
+                "--pid",
+                "--fork",
+                "--mount",
+                "--mount-proc",
+                "sh",
+                "-c",
+                script,
+                "sh",
+            ])
+            .args([env!("CARGO_BIN_EXE_tinygram"), &port])
+            .output()
+            .unwrap()
+    };
+    let output = inside("exec \"$1\" ps \"$2\"");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if said.contains("unshare") {
+        assert!(std::env::var_os("CI").is_none(), "{said}");
+        eprintln!("skipped: it takes root to make a PID namespace: {said}");
+        return;
+    }
+    assert!(
+        said.contains("2 connections have no process") && said.contains("hostPID: true"),
+        "{said}"
+    );
+    let output = inside("while umount -l /proc 2> /dev/null; do :; done; exec \"$1\" ps \"$2\"");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("there is no /proc here"), "{said}");
+}
+
+#[test]
+fn root_without_capabilities_is_told_which_it_lacks() {
+    let mut command = Command::new("setpriv");
+    let command = command.args([
+        "--bounding-set=-all",
+        "--inh-caps=-all",
+        env!("CARGO_BIN_EXE_tinygram"),
+    ]);
+    let output = command.args(["watch", "--once", "1s"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if said.contains("setpriv") || said.contains("it takes root") {
+        assert!(std::env::var_os("CI").is_none(), "{said}");
+        eprintln!("skipped: it takes root to lay capabilities down: {said}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("lacks CAP_BPF and CAP_PERFMON; not permitted to read packets"),
+        "{said}"
+    );
+    assert!(said.contains("lacks CAP_NET_RAW"), "{said}");
+}

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use crate::text::plain;
+
 /// What a control group stands for. A name is `None` where it is not known ([`crate::names::Names`]).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -223,26 +225,6 @@ fn runs(f: &mut fmt::Formatter<'_>, runtime: &str, id: &Id, name: Option<&str>) 
         Some(name) => write!(f, "{runtime} {name} ({id})"),
         None => write!(f, "{runtime} {id} (name unknown)"),
     }
-}
-
-/// Returns a name that a program chose for itself, without what would act on a terminal or begin a line.
-#[must_use]
-pub fn plain(name: &str) -> String {
-    let is_odd = |c: char| {
-        c.is_control()
-            || ('\u{200b}'..='\u{200f}').contains(&c)
-            || ('\u{2028}'..='\u{202e}').contains(&c)
-            || ('\u{2066}'..='\u{2069}').contains(&c)
-    };
-    name.chars()
-        .map(|c| {
-            if is_odd(c) {
-                char::REPLACEMENT_CHARACTER
-            } else {
-                c
-            }
-        })
-        .collect()
 }
 
 /// `docker-3f….scope`, `cri-containerd-3f….scope`, `3f…`, and `kubepods-….slice:cri-containerd:3f…` where the drivers

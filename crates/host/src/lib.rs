@@ -31,4 +31,5 @@ pub mod scope;
 pub mod ssh;
 pub mod start;
 pub mod target;
+pub mod text;
 pub mod tunable;

@@ -5,8 +5,9 @@ use std::fs;
 
 use serde::Serialize;
 
-use crate::container::{Container, plain};
+use crate::container::Container;
 use crate::names::Names;
+use crate::text::plain;
 
 /// A process, as far as this process may inspect it. After a process has ended, its data stays
 /// known.

@@ -6,12 +6,12 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tinygram_host::container::plain;
 use tinygram_host::names::Names;
 use tinygram_host::pace::Pace;
 use tinygram_host::process::{Process, user_name};
 use tinygram_host::root::Root;
 use tinygram_host::start::started;
+use tinygram_host::text::plain;
 use tinygram_stalls::{Roles, Side};
 
 use crate::event::{Connection, Writer};

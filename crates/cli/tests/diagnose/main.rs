@@ -5,6 +5,7 @@ mod pages;
 mod perhaps;
 mod streamed;
 mod together;
+mod unreadable;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -171,29 +172,6 @@ fn fail_on_sets_the_exit_code() {
     assert_eq!(code("stalls", &stalls), Some(2));
     assert_eq!(code("stalks>0", &stalls), Some(2));
     assert_eq!(code("stalls>many", &stalls), Some(2));
-}
-
-#[test]
-fn unusable_input_is_one_line_and_code_2() {
-    let rubbish = scratch("rubbish");
-    std::fs::write(&rubbish, "no capture at all").unwrap();
-    let empty = scratch("empty");
-    std::fs::write(&empty, "").unwrap();
-    let folder = scratch(".");
-    let missing = scratch("missing");
-    for (capture, said) in [
-        (&rubbish, "is not a capture"),
-        (&empty, "is empty"),
-        (&folder, "is a folder"),
-        (&missing, "No such file"),
-    ] {
-        let output = diagnose(&[], &[capture]);
-        let error = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{error}");
-        assert_eq!(error.lines().count(), 1, "{error}");
-        assert!(error.contains(said), "{error}");
-        assert!(output.stdout.is_empty());
-    }
 }
 
 /// A dangling link, a folder and rubbish among captures: each is named, and the rest is done.

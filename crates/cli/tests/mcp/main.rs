@@ -326,7 +326,7 @@ fn text_of_others_is_escaped_and_marked() {
     fs::write("/proc/self/comm", before.trim_end()).unwrap();
     let name = &told["connections"][0]["processes"][0]["untrusted"]["name"];
     assert_eq!(
-        name, r"\u{1b}\u{5b}0m\u{3c}b\u{3e}obey\u{22}\u{7d}",
+        name, r"\u{fffd}\u{5b}0m\u{3c}b\u{3e}obey\u{22}\u{7d}",
         "{told}"
     );
 }

@@ -20,6 +20,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use serde::Serialize;
+use tinygram_host::text::plain;
 
 pub(crate) use namer::Namer;
 pub use python::Thread as PythonThread;
@@ -84,10 +85,22 @@ pub struct StackFrame {
     pub is_library: bool,
 }
 
+impl StackFrame {
+    /// Returns it with names that act on no terminal: a program chooses those of its functions and files.
+    fn plain(self) -> Self {
+        Self {
+            function: plain(&self.function),
+            file: self.file.map(|file| plain(&file)),
+            ..self
+        }
+    }
+}
+
 impl CallSite {
     /// Returns the call site for these frames, the innermost first. If none is the program's own, and an interpreter
     /// runs the program, the site is somewhere in code that only the interpreter knows.
     fn of(stack: Vec<StackFrame>, interpreter: Option<Unresolved>) -> Option<Self> {
+        let stack: Vec<_> = stack.into_iter().map(StackFrame::plain).collect();
         let own = stack.iter().find(|frame| !frame.is_library);
         let unresolved = interpreter.filter(|_| own.is_none());
         let frame = match &unresolved {
@@ -225,6 +238,18 @@ mod tests {
         let site = site.expect("there are frames");
         assert_eq!(site.to_string(), "answer (server.c:42)");
         assert_eq!(site.stack.len(), 3);
+    }
+
+    #[test]
+    fn a_functions_name_cannot_act_on_a_terminal() {
+        let named = frame("go\x1b[2J\n", Some("/srv/\x1b]0;x\x07.py"), Some(1), false);
+        let site = CallSite::of(vec![named], None).expect("a frame");
+        let shown = format!("{site} {:?}", site.stack);
+        assert!(!shown.contains("\\u{1b}"), "{shown}");
+        assert_eq!(
+            site.to_string(),
+            "go\u{fffd}[2J\u{fffd} (\u{fffd}]0;x\u{fffd}.py:1)"
+        );
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use tinygram_host::text::plain;
+
 use super::Args;
 use super::config;
 use super::files::{self, Content, Item};
@@ -91,7 +93,7 @@ pub(super) fn list(args: &Args) -> Result<Done, Failure> {
     let manifest = Manifest::read(&args.root).map_err(Failure::Input)?;
     let mut text = String::new();
     for entry in manifest.entries() {
-        let _ = writeln!(text, "{}", entry.path.display());
+        let _ = writeln!(text, "{}", plain(&entry.path.display().to_string()));
     }
     if text.is_empty() {
         text = "Nothing is installed.\n".to_owned();

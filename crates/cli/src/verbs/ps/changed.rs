@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use tinygram_host::process::user_name;
+use tinygram_host::text::plain;
 use tinygram_remedy::journal::{Entry, Journal};
 
 use crate::amount::moment;
@@ -38,7 +39,7 @@ impl Changed {
             option: about.option.name(),
             before: about.option.show(before),
             value: about.option.show(&about.to),
-            command: format!("tinygram {}", about.why),
+            command: format!("tinygram {}", plain(&about.why)),
             user: user_name(about.who.uid),
             until_process_ends: is_attended.then_some(about.who.pid),
             until: entry.until.filter(|_| is_attended).map(moment),

@@ -93,13 +93,13 @@ fn owner(process: &Process, names: &mut Names) -> Result<Owner, ProcError> {
     };
     let theirs = network(&pid.to_string());
     let covered = Covered::find(pid as u32).ok().flatten();
-    let name = process.stat()?.comm;
     let user = process.uid().ok().map(user_name);
+    let name = process.stat()?.comm;
     let about = process::Process::read(pid as u32, &name, user.clone().unwrap_or_default(), names);
     let container = about.container.as_ref();
     Ok(Owner {
         pid,
-        name,
+        name: about.name.clone(),
         script: about.script.clone(),
         fd: -1,
         user,

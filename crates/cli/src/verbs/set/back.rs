@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
+use tinygram_host::text::plain;
 use tinygram_remedy::apply::Undone;
 use tinygram_remedy::journal::{Entry, Journal, JournalPlace};
 use tinygram_report::{Document, json};
@@ -125,7 +126,7 @@ fn listed_row(id: u64, entry: &Entry) -> ListedRow {
             (true, None) => ", which was to put it back and has ended".to_owned(),
         },
         until,
-        command: about.why.clone(),
+        command: plain(&about.why),
     }
 }
 

@@ -10,6 +10,7 @@ use memmap2::{MmapMut, MmapOptions};
 use serde::Serialize;
 use tempfile::NamedTempFile;
 use tinygram_coalesce::unmapped;
+use tinygram_host::text::plain;
 use tinygram_preload::page::{Cause, Page, Why};
 use tinygram_watch::seen::Seen;
 use tinygram_watch::site::CallSite;
@@ -95,7 +96,7 @@ impl Counted {
             programs_not_covered: page
                 .escaped()
                 .map(|(name, why, times)| Escaped {
-                    name: String::from_utf8_lossy(&name).into_owned(),
+                    name: plain(&String::from_utf8_lossy(&name)),
                     reason: in_words_why(why),
                     times,
                 })
@@ -135,7 +136,7 @@ impl Counted {
                 awaited_briefly: get(&row.awaited_briefly),
                 unawaited: get(&row.unawaited),
                 corked: get(&row.corked),
-                process: (row.process.load(Relaxed), row.name()),
+                process: (row.process.load(Relaxed), plain(&row.name())),
             };
             counts.enter(fresh);
         }
