@@ -7,6 +7,8 @@
 mod changes;
 mod documents;
 mod host;
+mod lines;
+mod message;
 mod refusal;
 mod root;
 mod run;
@@ -23,11 +25,11 @@ use std::time::Duration;
 
 use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
-use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio_util::sync::CancellationToken;
 
 use changes::Changes;
 use host::Host;
+use lines::Lines;
 use root::Roots;
 use run::Program;
 use server::Server;
@@ -101,8 +103,7 @@ pub fn serve(limits: Limits) -> Result<bool, Error> {
 async fn until_the_end(host: Arc<Host>) -> Result<bool, Error> {
     let end = CancellationToken::new();
     let (input, output) = rmcp::transport::stdio();
-    let transport =
-        AsyncRwTransport::new_server(input, output).with_max_line_length(MOST_OF_A_MESSAGE);
+    let transport = Lines::new(input, output);
     let server = Server::new(host.clone(), end.clone());
     let mut signalled = Box::pin(signal());
     let served = async {
@@ -166,6 +167,4 @@ fn plain(error: &io::Error) -> String {
         .to_owned()
 }
 
-/// The longest message of a client, in octets: arguments are short.
-const MOST_OF_A_MESSAGE: usize = 1 << 20;
 const MOST_OF_A_LINE: usize = 200;
