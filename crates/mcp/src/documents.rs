@@ -102,6 +102,35 @@ pub(crate) struct Watched {
 }
 
 #[derive(Debug, Deserialize)]
+    /// What the program lacks to look at all, in its words.
+    #[serde(skip)]
+    pub(crate) lacking: Option<String>,
+}
+
+impl Watched {
+    /// Returns what was seen where nothing could be looked at.
+    pub(crate) fn blind(lacking: String) -> Self {
+        Self {
+            source: "none".to_owned(),
+            seconds: 0.0,
+            rows: Vec::new(),
+            possible: 0,
+            excused: Excused {
+                nobody_waited: 0,
+                short: 0,
+            },
+            events_lost: 0,
+            rows_not_kept: 0,
+            seen: Seen {
+                connections: 0,
+                writes: None,
+                segments: 0,
+                timed: 0,
+            },
+            nothing_matched: Vec::new(),
+            lacking: Some(lacking),
+        }
+    }
 pub(crate) struct Excused {
     pub(crate) nobody_waited: u64,
     pub(crate) short: u64,

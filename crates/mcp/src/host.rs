@@ -9,6 +9,8 @@ pub(crate) struct Host {
     pub(crate) program: Program,
     pub(crate) roots: Roots,
     pub(crate) shelf: Shelf,
+    /// The kinds of findings.
+    pub(crate) kinds: Vec<&'static str>,
     /// None: nothing may be changed.
     pub(crate) changes: Option<Changes>,
 }

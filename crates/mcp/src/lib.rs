@@ -44,6 +44,8 @@ pub struct Limits {
     pub roots: Vec<PathBuf>,
     /// How large a file may be, in octets.
     pub most_octets: u64,
+    /// The kinds of findings that `diagnose` names.
+    pub kinds: Vec<&'static str>,
     /// How long a call may take.
     pub longest: Duration,
     /// What may be changed; `None`: nothing.
@@ -88,6 +90,7 @@ pub fn serve(limits: Limits) -> Result<bool, Error> {
         roots: Roots::new(&limits.roots, limits.most_octets).map_err(Error::Limits)?,
         program: Program::new(limits.program, limits.longest),
         shelf: Shelf::default(),
+        kinds: limits.kinds,
         changes: limits.allowed.map(Changes::new),
     };
     // One thread: the processes that it starts end with the thread that started them.

@@ -17,6 +17,12 @@ pub(crate) enum Refusal {
         code: i32,
         said: Said,
     },
+    /// The server's process may not do it: what is missing, in the program's own words.
+    #[error("tinygram {verb}: {sentence}")]
+    Lacking {
+        verb: &'static str,
+        sentence: String,
+    },
     /// It took longer than a tool may take.
     #[error(
         "tinygram {verb} was ended after {seconds} s, which is the longest that a tool may take here; {instead}"
@@ -42,7 +48,14 @@ impl Refusal {
     /// Returns what a program's last line on standard error says.
     pub(crate) fn failed(verb: &'static str, code: i32, line: &str) -> Self {
         let said = said(line);
-        Self::Failed { verb, code, said }
+        // Words of the program and names of capabilities alone, nothing that others chose.
+        match said.sentence.starts_with(LACKING) {
+            true => Self::Lacking {
+                verb,
+                sentence: said.sentence,
+            },
+            false => Self::Failed { verb, code, said },
+        }
     }
 
     /// Returns the refusal as the client gets it: what others may have written stands in a field of its own.
@@ -56,3 +69,6 @@ impl Refusal {
         }
     }
 }
+
+/// How the program begins to say that it lacks rights.
+const LACKING: &str = "not permitted to ";

@@ -8,6 +8,7 @@ mod host;
 #[path = "../hosting/mod.rs"]
 mod hosting;
 
+mod wrong;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};

@@ -11,6 +11,7 @@ use crate::documents::{self, Diagnosis};
 use crate::host::Host;
 use crate::refusal::Refusal;
 use crate::run::{Call, Keep};
+use crate::untrusted::name;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -104,6 +105,15 @@ pub(crate) async fn call(
     asked: Asked,
     stop: CancellationToken,
 ) -> Result<Told, Refusal> {
+    if let Some(kind) = &asked.kind
+        && !host.kinds.contains(&kind.as_str())
+    {
+        return Err(Refusal::asked(format!(
+            "kind {}: accepted are {}",
+            name(kind),
+            host.kinds.join(", ")
+        )));
+    }
     let part = Part {
         host: asked.host,
         port: asked.port,

@@ -39,6 +39,18 @@ impl From<&Obstacle> for Untold {
     }
 }
 
+/// Returns what the server's process lacks, each with what it takes, from the program's words about it.
+pub(crate) fn lacking(sentence: &str) -> Vec<Untold> {
+    let each = sentence.split("; ").map(|one| {
+        let (reason, remedy) = one.split_once(": ").unwrap_or((one, "it takes root"));
+        Untold {
+            reason: reason.to_owned(),
+            remedy: format!("start this server with more rights: {remedy}"),
+        }
+    });
+    each.collect()
+}
+
 /// One way to end it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct Fix {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::shared::{CallSite, Fix, Process, Untold, gather, looked, ms, target};
+use super::shared::{CallSite, Fix, Process, Untold, gather, lacking, looked, ms, target};
 use crate::documents::{self, Watched};
 use crate::host::Host;
 use crate::refusal::Refusal;
@@ -28,7 +28,7 @@ pub(crate) struct Asked {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Told {
     seconds: f64,
-    /// `kernel`: the kernel's own reports, exact; `packets`: judged as captures are.
+    /// `kernel`: the kernel's own reports, exact; `packets`: judged as captures are; `none`: neither could be asked.
     source: String,
     connections: u64,
     /// None: the source does not see writes.
@@ -111,7 +111,11 @@ pub(crate) async fn look(
             verb: "watch",
             why: why.to_string(),
         }),
-        _ => Err(Refusal::failed("watch", said.code, &said.line)),
+        _ => match Refusal::failed("watch", said.code, &said.line) {
+            // Nothing was seen, which is no reason to say no.
+            Refusal::Lacking { sentence, .. } => Ok(Watched::blind(sentence)),
+            refusal => Err(refusal),
+        },
     }
 }
 
@@ -121,6 +125,9 @@ pub(crate) fn why_not(seen: &Watched) -> Vec<Untold> {
         reason: reason.to_owned(),
         remedy: remedy.to_owned(),
     };
+    if let Some(sentence) = &seen.lacking {
+        return lacking(sentence);
+    }
     let mut why = Vec::new();
     if !seen.nothing_matched.is_empty() {
         why.push(told(

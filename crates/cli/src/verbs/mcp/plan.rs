@@ -6,6 +6,7 @@ use std::time::Duration;
 use tinygram_host::hand::Setting;
 use tinygram_host::target::Target;
 use tinygram_mcp::{Allowed, Limits};
+use tinygram_stalls::Kind;
 
 use super::Args;
 
@@ -19,6 +20,7 @@ pub(super) fn limits(args: &Args) -> Result<Limits, String> {
     Ok(Limits {
         program: program()?,
         most_octets: args.max_file,
+        kinds: Kind::ALL.iter().map(|kind| kind.name()).collect(),
         longest: args.max_call,
         allowed: allowed(args)?,
         roots: args.root.clone(),
