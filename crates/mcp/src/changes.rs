@@ -167,7 +167,8 @@ impl Changes {
         }
     }
 
-    fn journal(&self) -> [std::ffi::OsString; 2] {
+    /// Returns where the journal is, as the commands take it.
+    pub(crate) fn journal(&self) -> [std::ffi::OsString; 2] {
         ["--journal".into(), self.allowed.journal.clone().into()]
     }
 

@@ -52,6 +52,8 @@ pub(crate) struct Connection {
     pub(crate) id: u64,
     pub(crate) client: String,
     pub(crate) server: String,
+    /// `near-client` and the like.
+    pub(crate) capture_point: String,
     pub(crate) ruled_out: Vec<RuledOut>,
 }
 
@@ -82,6 +84,7 @@ pub(crate) struct Finding {
 
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Step {
+    pub(crate) cure: String,
     pub(crate) side: String,
     pub(crate) effort: String,
     pub(crate) text: String,
@@ -99,9 +102,6 @@ pub(crate) struct Watched {
     pub(crate) rows_not_kept: u64,
     pub(crate) seen: Seen,
     pub(crate) nothing_matched: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
     /// What the program lacks to look at all, in its words.
     #[serde(skip)]
     pub(crate) lacking: Option<String>,
@@ -131,6 +131,9 @@ impl Watched {
             lacking: Some(lacking),
         }
     }
+}
+
+#[derive(Debug, Deserialize)]
 pub(crate) struct Excused {
     pub(crate) nobody_waited: u64,
     pub(crate) short: u64,

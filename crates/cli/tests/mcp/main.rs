@@ -4,11 +4,12 @@
 
 #[path = "../asking/mod.rs"]
 mod asking;
+mod captures;
 mod host;
 #[path = "../hosting/mod.rs"]
 mod hosting;
-
 mod wrong;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
@@ -21,22 +22,6 @@ use std::time::{Duration, Instant};
 
 use asking::{Client, folder};
 use serde_json::{Value, json};
-
-const KINDS_OF_NAGLE: [&str; 4] = [
-    "write-write-read",
-    "odd-full-short-final",
-    "buffer-tearing",
-    "nagle-round-trip",
-];
-
-/// A capture in which diagnose is certain that another wait is one of these: a known error (book/src/evidence/diagnose.md).
-const MISTAKEN: [&str; 1] = ["gvisor-header-and-slow-body"];
-
-/// Captures in which it counts another stall as one of these, likely or behind a full buffer.
-const NOT_TOLD: [&str; 2] = [
-    "answer-first-window-of-one-far",
-    "smoltcp-send-buffer-of-2048",
-];
 
 #[test]
 fn every_tool_has_schemas_and_changes_nothing() {
@@ -119,92 +104,6 @@ fn every_tool_has_schemas_and_changes_nothing() {
         );
     }
     assert_eq!(client.close(), Some(0));
-}
-
-#[test]
-fn yes_and_no_agree_with_what_is_known_of_every_capture() {
-    for corpus in ["corpus", "corpus/rare"] {
-        let corpus = folder(corpus);
-        let mut client = Client::start(&["--root", &corpus]);
-        let truth = fs::read(format!("{corpus}/truth.json")).unwrap();
-        let truth: Vec<Value> = serde_json::from_slice(&truth).unwrap();
-        let mut count = BTreeMap::new();
-        let mut silent = Vec::new();
-        for one in &truth {
-            let pattern = one["pattern"].as_str().unwrap();
-            let told = client.call(
-                "is_it_nagle",
-                &json!({"capture": format!("{pattern}.pcap")}),
-            );
-            let stalls = one["stalls"].as_array().unwrap();
-            let is_nagle = stalls
-                .iter()
-                .any(|it| KINDS_OF_NAGLE.contains(&it["kind"].as_str().unwrap_or_default()));
-            let answer = told["answer"].as_str().unwrap();
-            *count.entry(answer.to_owned()).or_insert(0) += 1;
-            let is_mistaken = MISTAKEN.contains(&pattern);
-            assert!(
-                answer != "yes" || is_nagle || is_mistaken,
-                "{pattern}: {told}"
-            );
-            assert!(
-                answer == "cannot_tell" || !NOT_TOLD.contains(&pattern),
-                "{pattern}: {told}"
-            );
-            if answer == "no" && is_nagle {
-                silent.push(pattern.to_owned());
-            }
-            let frames = told["frames"].as_array().unwrap();
-            assert_eq!(
-                answer == "yes",
-                told["stalls"].as_u64().unwrap() > 0,
-                "{pattern}: {told}"
-            );
-            assert!(answer != "yes" || !frames.is_empty(), "{pattern}: {told}");
-            assert_eq!(
-                answer == "cannot_tell",
-                !told["why_not_told"].as_array().unwrap().is_empty(),
-                "{pattern}: {told}"
-            );
-            assert!(
-                told.to_string().len() < 12_000,
-                "{pattern}: {} octets",
-                told.to_string().len()
-            );
-        }
-        println!("{corpus}: {count:?}; no, although it was: {silent:?}");
-        assert_eq!(silent, Vec::<String>::new());
-    }
-}
-
-/// A fix that makes a flood of packets, or that is impossible here, is told with what warns of it.
-#[test]
-fn cautions_come_with_the_fixes() {
-    let corpus = folder("corpus");
-    let mut client = Client::start(&["--root", &corpus]);
-    let mut warned = 0;
-    for capture in ["wwr-client.pcap", "odd-full-short-final.pcap", "loss.pcap"] {
-        let output = Command::new(env!("CARGO_BIN_EXE_tinygram"))
-            .args(["diagnose", "--json"])
-            .arg(format!("{corpus}/{capture}"))
-            .output()
-            .unwrap();
-        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let mut known: Vec<&Value> = Vec::new();
-        for finding in document["findings"].as_array().unwrap() {
-            let caution = &finding["caution"];
-            if !caution.is_null() && !known.contains(&caution) {
-                known.push(caution);
-            }
-        }
-        warned += known.len();
-        for tool in ["diagnose", "is_it_nagle"] {
-            let told = client.call(tool, &json!({"capture": capture}));
-            let cautions: Vec<_> = told["cautions"].as_array().unwrap().iter().collect();
-            assert_eq!(cautions, known, "{tool} of {capture}");
-        }
-    }
-    assert!(warned >= 2, "{warned}");
 }
 
 #[test]

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::shared::{Process, Words, target};
-use crate::documents::{Socket, Sockets};
+use crate::changes::Changes;
+use crate::documents::{Changed, Socket, Sockets};
 use crate::host::Host;
 use crate::refusal::Refusal;
 use crate::run::{Call, Keep};
@@ -63,10 +64,10 @@ pub(crate) struct Row {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Change {
     /// Its number in the journal.
-    change: u64,
-    option: String,
-    before: String,
-    value: String,
+    pub(super) change: u64,
+    pub(super) option: String,
+    pub(super) before: String,
+    pub(super) value: String,
 }
 
 pub(crate) const NAME: &str = "ps";
@@ -107,6 +108,48 @@ pub(crate) async fn call(
     })
 }
 
+/// Returns what tinygram has set on a target's connections and not put back, each change once. Where it may not be read,
+/// nothing.
+pub(super) async fn in_force(host: &Host, typed: &str, stop: &CancellationToken) -> Vec<Change> {
+    let Ok(word) = target(typed) else {
+        return Vec::new();
+    };
+    let mut options = vec!["--json".into()];
+    options.extend(host.changes.iter().flat_map(Changes::journal));
+    let call = Call {
+        verb: "ps",
+        options,
+        words: vec![word],
+        file: None,
+        keep: Keep::All,
+        instead: "ask for a target",
+    };
+    let seen: Result<Sockets, Refusal> = host.program.ask(call, stop).await;
+    let mut changes: Vec<Change> = Vec::new();
+    for one in seen
+        .iter()
+        .flat_map(|seen| &seen.connections)
+        .flat_map(|one| &one.changed)
+    {
+        let is_known = changes.iter().any(|known| known.change == one.change);
+        if !is_known && changes.len() < MOST_CHANGES {
+            changes.push(Change::from(one));
+        }
+    }
+    changes
+}
+
+impl From<&Changed> for Change {
+    fn from(changed: &Changed) -> Self {
+        Self {
+            change: changed.change,
+            option: changed.option.clone(),
+            before: changed.before.clone(),
+            value: changed.value.clone(),
+        }
+    }
+}
+
 fn row(socket: &Socket) -> Row {
     let counts = &socket.counts;
     let owners = socket.owners.iter().take(MOST_OWNERS).map(|owner| Process {
@@ -122,12 +165,7 @@ fn row(socket: &Socket) -> Row {
                 .map(name),
         },
     });
-    let changed = socket.changed.iter().take(MOST_CHANGES).map(|one| Change {
-        change: one.change,
-        option: one.option.clone(),
-        before: one.before.clone(),
-        value: one.value.clone(),
-    });
+    let changed = socket.changed.iter().take(MOST_CHANGES).map(Change::from);
     let options = socket.options.as_ref();
     let verdict = socket.verdict.as_ref();
     Row {

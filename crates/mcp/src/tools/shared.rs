@@ -59,6 +59,8 @@ pub(crate) struct Fix {
     /// How much it takes, least first: `one-line`, `host-setting`, `rewrite`.
     pub(crate) effort: String,
     pub(crate) text: String,
+    /// What it does not end; null if it ends the holds.
+    pub(crate) leaves: Option<&'static str>,
 }
 
 impl From<&Step> for Fix {
@@ -67,6 +69,7 @@ impl From<&Step> for Fix {
             side: step.side.clone(),
             effort: step.effort.clone(),
             text: step.text.clone(),
+            leaves: (step.cure == ACK_AT_ONCE).then_some(LEAVES),
         }
     }
 }
@@ -300,6 +303,9 @@ pub(crate) fn ms(ns: i64) -> f64 {
 /// `whatif` takes a word with one of these for a capture's file.
 const ENDINGS: [&str; 5] = [".pcap", ".pcapng", ".cap", ".gz", ".zst"];
 const MOST_OF_A_TARGET: usize = 256;
+/// What the receiver can do.
+const ACK_AT_ONCE: &str = "ACK at once";
+const LEAVES: &str = "it takes away the ACK's delay alone: each hold still costs a round trip, and holds without a delayed ACK stay";
 const MOST_FIXES: usize = 6;
 const MOST_CALLERS: usize = 3;
 const MOST_LOOKALIKES: usize = 6;

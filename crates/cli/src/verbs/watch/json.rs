@@ -90,7 +90,7 @@ pub(super) fn summary(
             let steps: Vec<Value> = Advice::of(&row.case)
                 .steps
                 .iter()
-                .map(|step| json!({"side": step.side.to_string(), "effort": step.effort.name(), "text": step.text}))
+                .map(|step| json!({"side": step.side.to_string(), "cure": step.cure.name(), "effort": step.effort.name(), "text": step.text}))
                 .collect();
             let calls: Vec<Value> = row
                 .calls()
