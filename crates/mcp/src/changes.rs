@@ -36,6 +36,13 @@ pub(crate) struct Wanted {
     pub(crate) follows: bool,
 }
 
+/// A change of this server that is in force.
+pub(crate) struct OfServer {
+    /// Those that the journal has given it.
+    pub(crate) numbers: Vec<u64>,
+    pub(crate) wanted: Wanted,
+}
+
 impl Changes {
     pub(crate) fn new(allowed: Allowed) -> Self {
         Self {
@@ -87,7 +94,8 @@ impl Changes {
         };
         let text = read.map_err(|error| Refusal::failed(VERB, -1, &crate::plain(&error)))?;
         let numbers = numbers(&text);
-        if numbers.is_empty() {
+        // Where connections to come are followed, its process stays, whatever those that are open have.
+        if numbers.is_empty() && (text.is_empty() || !wanted.follows) {
             return match text.is_empty() {
                 // It has ended by itself and says why.
                 true => {
@@ -136,12 +144,25 @@ impl Changes {
             .map_err(|error| Refusal::failed(VERB, -1, &crate::plain(&error)))
     }
 
-    /// Returns what of this server is in force: the numbers, and what was wanted.
-    pub(crate) async fn in_force(&self) -> Vec<(Vec<u64>, Wanted)> {
+    /// Returns what of this server is in force, and gives each change the numbers that the journal has of its process by now:
+    /// connections that came since have one of their own.
+    pub(crate) async fn in_force(&self, journal: &[(u64, Option<u64>)]) -> Vec<OfServer> {
         let mut made = self.made.lock().await;
         made.retain_mut(|one| one.running.goes_on());
+        for one in made.iter_mut() {
+            let pid = one.running.pid().map(u64::from);
+            let its = journal.iter().filter(|(_, of)| of.is_some() && *of == pid);
+            for (number, _) in its {
+                if !one.numbers.contains(number) {
+                    one.numbers.push(*number);
+                }
+            }
+        }
         made.iter()
-            .map(|one| (one.numbers.clone(), one.wanted.clone()))
+            .map(|one| OfServer {
+                numbers: one.numbers.clone(),
+                wanted: one.wanted.clone(),
+            })
             .collect()
     }
 

@@ -188,6 +188,11 @@ impl Running {
         self.child.stdout.take()
     }
 
+    /// Returns the process's number, while it runs.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// Returns whether the process still runs.
     pub(crate) fn goes_on(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))

@@ -168,6 +168,74 @@ fn only_what_is_allowed_is_changed_and_it_is_put_back() {
     assert_eq!(service.nodelay(), [false, false]);
 }
 
+#[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
+fn what_is_in_force_is_told_and_connections_to_come_are_followed() {
+    if !hosting::may_set() {
+        return;
+    }
+    let service = Service::start();
+    let port = service.port.to_string();
+    let journal = tempfile::tempdir().unwrap();
+    let journal = journal.path().join("state");
+    let words = [
+        "--allow-changes",
+        &port,
+        "--journal",
+        journal.to_str().unwrap(),
+    ];
+    let mut client = Client::start(&words);
+    let asked = json!({"target": port, "setting": "nodelay=on", "seconds": 60});
+    let told = client.call("set", &asked);
+    let number = told["changes"][0].as_u64().unwrap();
+    // Who asks what stalls hears that the connections are not as their program made them.
+    let told = client.call("is_it_nagle", &json!({"target": port, "seconds": 1}));
+    assert_eq!(told["changes_in_force"][0]["change"], number, "{told}");
+    let sentence = told["sentence"].as_str().unwrap();
+    assert!(
+        sentence.contains("nodelay=on (before: off; change"),
+        "{told}"
+    );
+    // The second time nothing changes, and what holds is told.
+    let again = client.call("set", &asked);
+    assert_eq!(again["changed"], 0, "{again}");
+    assert!(
+        again["sentence"]
+            .as_str()
+            .unwrap()
+            .starts_with("No socket had another value"),
+        "{again}"
+    );
+    let held = again["changes"][0].as_u64().unwrap();
+    client.call("undo", &json!({"change": held}));
+    assert_eq!(service.nodelay(), [true, true], "the first is in force");
+    client.call("undo", &json!({"change": number}));
+    assert_eq!(service.nodelay(), [false, false]);
+    // Connections to come have a number of their own, and are no other's.
+    let mut follows = asked.clone();
+    follows["new_connections_too"] = true.into();
+    let told = client.call("set", &follows);
+    assert!(
+        told["sentence"]
+            .as_str()
+            .unwrap()
+            .contains("opened meanwhile"),
+        "{told}"
+    );
+    let number = told["changes"][0].as_u64().unwrap();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let _new = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    thread::sleep(Duration::from_millis(500));
+    let listed = client.call("changes", &json!({}));
+    assert_eq!(listed["others"], 0, "{listed}");
+    assert_eq!(
+        listed["changes"][0]["new_connections_too"], true,
+        "{listed}"
+    );
+    client.call("undo", &json!({"change": number}));
+    assert_eq!(service.nodelay(), [false, false]);
+}
+
 fn rustix_pid(pid: u32) -> rustix::process::Pid {
     rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap()
 }

@@ -21,7 +21,7 @@ pub(crate) struct AskedSet {
     setting: String,
     /// After how many seconds it is put back.
     seconds: f64,
-    /// Connections that are opened meanwhile, too.
+    /// Connections that are opened meanwhile, too. They are counted when they come, not in the answer of set.
     #[serde(default)]
     new_connections_too: bool,
 }
@@ -30,12 +30,13 @@ pub(crate) struct AskedSet {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ToldSet {
     sentence: String,
-    /// The change's numbers, for undo; empty if nothing had another value.
+    /// The change's numbers, for undo; empty if it holds nothing. It also holds sockets that have the value by an earlier
+    /// change of ours: they keep it until both are put back.
     changes: Vec<u64>,
     /// How many sockets the target has.
     sockets: u64,
     changed: u64,
-    /// How many had the value already.
+    /// How many had the value already, by themselves or by an earlier change of ours.
     already: u64,
 }
 
@@ -66,7 +67,7 @@ pub(crate) struct AskedList {}
 /// What is in force.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ToldList {
-    /// This server's changes.
+    /// This server's changes, each with the numbers that the journal has given it until now.
     changes: Vec<InForce>,
     /// How many other changes the journal has in force: of other commands, or left by one that was killed. A person puts
     /// them back with tinygram set --undo.
@@ -80,6 +81,8 @@ pub(crate) struct InForce {
     setting: String,
     /// How long it was to last.
     seconds: f64,
+    /// Whether connections that are opened meanwhile get it, too.
+    new_connections_too: bool,
 }
 
 pub(crate) const SET: &str = "set";
@@ -110,6 +113,7 @@ pub(crate) async fn set(
         lasting,
         follows: asked.new_connections_too,
     };
+    let follows = wanted.follows;
     let (numbers, document) = changes.make(&host.program, wanted, &stop).await?;
     let document: Value = serde_json::from_str(&document).unwrap_or_default();
     let sum = |field: &str| {
@@ -118,7 +122,7 @@ pub(crate) async fn set(
             .map(|setting| setting[field].as_u64().unwrap_or(0))
             .sum()
     };
-    let changed = sum("changed");
+    let (changed, already) = (sum("changed"), sum("already"));
     let both = match document["both_ends"].as_u64() {
         None | Some(0) => String::new(),
         Some(both) => {
@@ -126,17 +130,33 @@ pub(crate) async fn set(
         }
     };
     Ok(ToldSet {
-        sentence: match numbers.is_empty() {
+        sentence: match numbers.is_empty() && !follows {
             true => "Nothing was changed: nothing had another value.".to_owned(),
             false => format!(
-                "{changed} sockets changed{both}; put back after {} s, by undo, or when this server ends.",
-                lasting.as_secs_f64()
+                "{}{both}{}; put back after {} s{}, or when this server ends.",
+                match (changed, already) {
+                    (0, 0) => "No socket had another value".to_owned(),
+                    (0, _) => format!(
+                        "No socket had another value; {already} have it already, and those that have it by an earlier change \
+                         of ours keep it until this one is over, too"
+                    ),
+                    _ => format!("{changed} sockets changed"),
+                },
+                match follows {
+                    true => "; connections that are opened meanwhile get the value, too",
+                    false => "",
+                },
+                lasting.as_secs_f64(),
+                match numbers.is_empty() {
+                    true => "",
+                    false => ", by undo",
+                }
             ),
         },
         changes: numbers,
         sockets: document["sockets"].as_u64().unwrap_or(0),
         changed,
-        already: sum("already"),
+        already,
     })
 }
 
@@ -179,23 +199,23 @@ pub(crate) async fn list(
     stop: CancellationToken,
 ) -> Result<ToldList, Refusal> {
     let changes = changes(&host)?;
-    let own = changes.in_force().await;
     let journal: Value = host.program.ask(changes.listing(), &stop).await?;
-    let is_own = |row: &&Value| {
-        row["id"]
-            .as_u64()
-            .is_some_and(|id| own.iter().any(|(numbers, _)| numbers.contains(&id)))
-    };
     let rows = journal["in_force"].as_array().into_iter().flatten();
-    let others = rows.filter(|row| !is_own(row)).count();
-    let own = own.into_iter().map(|(numbers, wanted)| InForce {
-        numbers,
-        target: wanted.target,
-        setting: wanted.setting,
-        seconds: wanted.lasting.as_secs_f64(),
+    let rows = rows.filter_map(|row| Some((row["id"].as_u64()?, row["pid"].as_u64())));
+    let rows: Vec<_> = rows.collect();
+    let own = changes.in_force(&rows).await;
+    let is_own = |number: &u64| own.iter().any(|one| one.numbers.contains(number));
+    let others = rows.iter().filter(|(number, _)| !is_own(number)).count();
+    let own = own.into_iter().map(|one| InForce {
+        numbers: one.numbers,
+        target: one.wanted.target,
+        setting: one.wanted.setting,
+        seconds: one.wanted.lasting.as_secs_f64(),
+        new_connections_too: one.wanted.follows,
     });
+    let own = own.collect();
     Ok(ToldList {
-        changes: own.collect(),
+        changes: own,
         others,
     })
 }
