@@ -202,7 +202,8 @@ def image(release, _):
     words = [buildah, "--root", storage / "root", "--runroot", storage / "run", "--storage-driver", "vfs"]
     name = f"localhost/tinygram:{release.version}"
     run([*words, "build", "--layers=false", "--timestamp", str(release.date), "--file", PROJECT / "packaging/Containerfile",
-         "--tag", name, context], env=release.environment(), stdout=subprocess.DEVNULL)
+         "--label", f"org.opencontainers.image.version={release.version}",
+         "--label", f"org.opencontainers.image.revision={release.revision}", "--tag", name, context], env=release.environment(), stdout=subprocess.DEVNULL)
     archive = release.work / "image.tar"
     archive.unlink(missing_ok=True)
     run([*words, "push", "--quiet", name, f"docker-archive:{archive}:{name}"], env=release.environment())

@@ -23,6 +23,7 @@ class Release:
         # Inside the checkout, so that its paths are mapped with the checkout's.
         self.work = PROJECT / "target/packaging"
         self.version = tomllib.loads((PROJECT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+        self.revision = revision()
         self.date = int(os.environ.get("SOURCE_DATE_EPOCH") or output(["git", "log", "-1", "--format=%ct"]))
 
     def environment(self, **more):
@@ -38,6 +39,12 @@ class Release:
 
     def libraries(self):
         return self.work / "libraries"
+
+
+def revision():
+    """The commit; "unknown" outside of a checkout."""
+    asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=PROJECT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    return asked.stdout.strip() or "unknown"
 
 
 def run(command, **options):

@@ -77,8 +77,8 @@ pub(crate) enum Verb {
     /// OPTION=VALUE is nodelay=on|off, delack-max=8ms (the longest that this end delays an acknowledgment),
     /// notsent-lowat=16K, or congestion=NAME; of a network namespace, named by a process in it, pingpong=1..255 or
     /// autocorking=on|off; of the routes of the connections, quickack=on|off. What is changed is in a journal before it is changed, so --undo works after a
-    /// crash, too. SSH's sockets are left out unless they are named. It takes root, or CAP_BPF, CAP_PERFMON and
-    /// CAP_NET_ADMIN.
+    /// crash, too. In a container that sees the host's processes it is the host's journal: the host's --undo finds what was set
+    /// there. SSH's sockets are left out unless they are named. It takes root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN.
     Set(set::Args),
     /// End the stalls of a running program without touching it, if its own connections prove that it helps
     ///

@@ -95,4 +95,8 @@ Examples:
   tinygram watch --once 30s nginx     half a minute of every process of that name
   tinygram watch --namespace shop     the pods of one namespace of Kubernetes
   tinygram watch 8080 --json          one port, for a program to read
-  tinygram watch -i any --once 1m     packets instead, on any Linux";
+  tinygram watch -i any --once 1m     packets instead, on any Linux
+
+On a node of Kubernetes, from outside (IMAGE has the program; see the book: pods):
+  kubectl debug node/NODE --profile=sysadmin -it --image=IMAGE -- \\
+    tinygram watch --namespace shop --once 30s";
