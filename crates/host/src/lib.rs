@@ -14,6 +14,7 @@ mod groups;
 pub mod hand;
 pub mod knob;
 pub mod lacking;
+mod meaning;
 pub mod meter;
 pub mod names;
 pub mod namespace;

@@ -200,6 +200,7 @@ impl Scope {
 fn names_ssh(target: &Target) -> bool {
     match target {
         Target::Number(number) => *number == u32::from(ssh::PORT),
+        Target::Port(port) => *port == ssh::PORT,
         Target::Process(_) => false,
         Target::Name(name) => name.contains("ssh"),
         Target::Cgroup(path) => path.contains("ssh"),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use crate::groups::roots;
+use crate::meaning;
 use crate::place::Place;
 use crate::process::Process;
 use crate::root::Root;
@@ -13,8 +14,10 @@ use crate::root::Root;
 pub enum Target {
     /// A process id or a port, whichever applies.
     Number(u32),
-    /// A process by its ID, never a port.
+    /// A process by its ID, never a port: `pid:22766`.
     Process(u32),
+    /// A port, never a process: `port:8080`.
+    Port(u16),
     /// A process, the program that its interpreter runs, a unit or a container.
     Name(String),
     /// A control group with those below it.
@@ -28,10 +31,15 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// Those of [`Self::parse`].
+    /// Those of [`Self::parse`], and that a number is both the ID of a process that has connections and a port of others.
     pub fn all(typed: &[String], place: &Place, root: &Root) -> Result<Vec<Self>, String> {
         let targets = typed.iter().map(|text| Self::parse_below(text, root));
         let targets: Vec<Self> = targets.collect::<Result<_, _>>()?;
+        for target in &targets {
+            if let Self::Number(number) = target {
+                meaning::only_one_of(*number)?;
+            }
+        }
         if place.is_everywhere() {
             return Ok(targets);
         }
@@ -69,6 +77,21 @@ impl Target {
                 false => Ok(Self::Cgroup(path)),
             };
         }
+        if let Some(number) = text.strip_prefix("pid:") {
+            let pid = number
+                .parse()
+                .ok()
+                .filter(|pid| (1..=MAX_PID).contains(pid));
+            return pid.map(Self::Process).ok_or_else(|| {
+                format!("{text}: accepted is pid: with a process id up to {MAX_PID}")
+            });
+        }
+        if let Some(number) = text.strip_prefix("port:") {
+            let port = number.parse().ok().filter(|port| *port != 0);
+            return port
+                .map(Self::Port)
+                .ok_or_else(|| format!("{text}: accepted is port: with a port up to 65535"));
+        }
         if !text.bytes().all(|octet| octet.is_ascii_digit()) {
             return Ok(Self::Name(text.to_owned()));
         }
@@ -99,6 +122,7 @@ impl Target {
     pub fn is_process(&self, process: &Process, thread: &str) -> bool {
         match self {
             Self::Number(number) | Self::Process(number) => process.pid == *number,
+            Self::Port(_) => false,
             Self::Name(name) => {
                 let called = [
                     Some(&*process.name),
@@ -129,12 +153,13 @@ impl Target {
     #[must_use]
     pub fn is_port_of(&self, ends: [SocketAddr; 2]) -> Option<u16> {
         let number = match self {
-            Self::Number(number) => number,
+            Self::Number(number) => *number,
+            Self::Port(port) => u32::from(*port),
             Self::Within(_, Some(what)) => return what.is_port_of(ends),
             _ => return None,
         };
         let ports = ends.map(|end| end.port());
-        ports.into_iter().find(|port| u32::from(*port) == *number)
+        ports.into_iter().find(|port| u32::from(*port) == number)
     }
 
     /// Returns what a connection would have had to be.
@@ -142,6 +167,7 @@ impl Target {
     pub fn sought(&self) -> String {
         match self {
             Self::Process(number) => format!("process {number}"),
+            Self::Port(port) => format!("port {port}"),
             Self::Number(number) if *number > u32::from(u16::MAX) => format!("process {number}"),
             Self::Number(number) => format!("process {number} or port {number}"),
             Self::Name(name) => format!("a process, script, unit or container named {name}"),
@@ -155,7 +181,9 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Number(number) | Self::Process(number) => write!(f, "{number}"),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Process(pid) => write!(f, "pid:{pid}"),
+            Self::Port(port) => write!(f, "port:{port}"),
             Self::Name(text) | Self::Cgroup(text) => f.write_str(text),
             Self::Within(place, None) => place.fmt(f),
             Self::Within(place, Some(what)) => write!(f, "{what} in {place}"),
@@ -186,6 +214,11 @@ mod tests {
         assert_eq!(one("80"), Ok(Target::Number(80)));
         assert_eq!(one("redis-server"), Ok(Target::Name("redis-server".into())));
         assert_eq!(one("/sys/fs/cgroup/"), Ok(Target::Cgroup("/".into())));
+        assert_eq!(one("pid:80"), Ok(Target::Process(80)));
+        assert_eq!(one("port:80"), Ok(Target::Port(80)));
+        for text in ["80", "pid:80", "port:80", "redis-server"] {
+            assert_eq!(one(text).unwrap().to_string(), text);
+        }
         let root = Root::default();
         assert!(!is_missing("/", &root));
         if !is_missing("/system.slice", &root) {
@@ -194,7 +227,18 @@ mod tests {
         }
         let inner = one("/sys/fs/cgroup/unified/");
         assert_eq!(inner, Ok(Target::Cgroup("/".into())));
-        for bad in ["", "0", "4194305", "99999999999999999999", "no/such/group"] {
+        for bad in [
+            "",
+            "0",
+            "4194305",
+            "99999999999999999999",
+            "no/such/group",
+            "pid:",
+            "pid:0",
+            "port:0",
+            "port:65536",
+            "port:http",
+        ] {
             assert!(one(bad).is_err(), "{bad}");
         }
     }

@@ -74,6 +74,7 @@ pub(crate) enum Verb {
     /// Set options of live sockets, whoever owns them, without touching the program
     ///
     /// TARGET is a process (by id or name), a script, a systemd unit, a container, a port, or a control group's path.
+    /// A number that is both a process and a port of others is refused: pid:8080 means the process, port:8080 the port.
     /// OPTION=VALUE is nodelay=on|off, delack-max=8ms (the longest that this end delays an acknowledgment),
     /// notsent-lowat=16K, or congestion=NAME; of a network namespace, named by a process in it, pingpong=1..255 or
     /// autocorking=on|off; of the routes of the connections, quickack=on|off. What is changed is in a journal before it is changed, so --undo works after a

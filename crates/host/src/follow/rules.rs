@@ -59,14 +59,9 @@ impl Rules {
         for target in &scope.targets {
             match target {
                 Target::Number(number) => {
-                    let Ok(port) = u16::try_from(*number) else {
-                        continue;
-                    };
-                    for netns in &here {
-                        rules.all.insert(Rule::LocalPort(*netns, port));
-                        rules.all.insert(Rule::RemotePort(*netns, port));
-                    }
+                    rules.add_port(u16::try_from(*number).ok(), &here);
                 }
+                Target::Port(port) => rules.add_port(Some(*port), &here),
                 Target::Cgroup(path) => {
                     let folder = groups_below(&scope.root).join(path.trim_start_matches('/'));
                     if let Ok(about) = folder.metadata() {
@@ -84,6 +79,15 @@ impl Rules {
         let processes = found.processes.iter();
         rules.all.extend(processes.map(|pid| Rule::Process(*pid)));
         rules
+    }
+
+    /// Adds a port, if it is one, at either end of a connection of these namespaces.
+    fn add_port(&mut self, port: Option<u16>, namespaces: &[u32]) {
+        let Some(port) = port else { return };
+        for netns in namespaces {
+            self.all.insert(Rule::LocalPort(*netns, port));
+            self.all.insert(Rule::RemotePort(*netns, port));
+        }
     }
 }
 

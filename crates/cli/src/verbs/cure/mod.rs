@@ -25,7 +25,8 @@ use plan::{MOST_WATCH, Plan};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A process (by id or name), a script, a unit, a container, a port, or a control group's path
+    /// A process (by id or name), a script, a unit, a container, a port, or a control group's path; of a number that is
+    /// both, pid:8080 means the process and port:8080 the port
     #[arg(value_name = "TARGET", required_unless_present_any = ["namespace", "pod", "container"])]
     targets: Vec<String>,
 

@@ -32,7 +32,8 @@ use plan::Plan;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Show only this process (by id or name), script, unit, container, control group, or local or remote port
+    /// Show only this process (by id or name; pid:8080), script, unit, container, control group, or local or remote port
+    /// (port:8080)
     #[arg(value_name = "TARGET")]
     target: Option<String>,
 

@@ -53,6 +53,7 @@ fn of_both(sockets: &[Owned]) -> Vec<&Owned> {
 fn port(target: &Target) -> Option<u16> {
     match target {
         Target::Number(number) => u16::try_from(*number).ok(),
+        Target::Port(port) => Some(*port),
         Target::Within(_, Some(what)) => port(what),
         _ => None,
     }
