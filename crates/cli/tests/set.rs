@@ -110,6 +110,30 @@ fn what_is_set_is_listed_and_put_back() {
     assert_eq!(sockets.set(&["--undo", "1"]).status.code(), Some(2));
 }
 
+/// The journal is its owner's. Whoever may not read it does not hear that nothing is in force.
+#[test]
+fn who_may_not_read_the_journal_is_told_that_it_cannot_be_told() {
+    // SAFETY: no argument, cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("skipped: it takes root to become another user");
+        return;
+    }
+    let sockets = Sockets::open();
+    for (words, code) in [
+        (&["--list"][..], 3),
+        (&["--list", "--json"], 3),
+        (&["--undo"], 2),
+        (&["--undo", "1"], 2),
+    ] {
+        let output = sockets.command(words).uid(65_534).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", said(&output));
+        let said = said(&output);
+        assert!(said.contains("cannot tell what is in force"), "{said}");
+        assert!(said.contains("it takes root"), "{said}");
+        assert!(!said.contains("os error"), "{said}");
+    }
+}
+
 /// It needs no privilege either.
 #[test]
 fn who_asks_for_changes_where_there_were_none_leaves_nothing() {

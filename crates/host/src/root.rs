@@ -68,6 +68,14 @@ pub fn hidden() -> Option<PathBuf> {
     (farthest.1 != own).then_some(farthest.0)
 }
 
+/// Returns whether there may be a host's root that this process may not look at: that of an ancestor of another user.
+#[must_use]
+pub fn may_be_hidden() -> bool {
+    let ancestors = std::iter::successors(parent(std::process::id()), |pid| parent(*pid));
+    let mut roots = ancestors.map(|pid| PathBuf::from(format!("/proc/{pid}/root")));
+    roots.any(|root| about(&root).is_none())
+}
+
 /// Returns the device and the inode of a folder.
 fn about(folder: &Path) -> Option<(u64, u64)> {
     let about = folder.metadata().ok()?;

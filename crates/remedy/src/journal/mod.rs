@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tinygram_host::hand::{Raw, Setting};
-use tinygram_host::root::hidden;
+use tinygram_host::root::{hidden, may_be_hidden};
 use tinygram_host::start::started;
 use tinygram_host::tunable::Tunable;
 
@@ -81,6 +81,14 @@ pub enum JournalError {
         /// Why.
         why: String,
     },
+}
+
+impl JournalError {
+    /// Returns whether it may not be used by this user.
+    #[must_use]
+    pub fn is_of_privilege(&self) -> bool {
+        matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::PermissionDenied)
+    }
 }
 
 impl Journal {
@@ -466,6 +474,13 @@ pub fn folder() -> PathBuf {
     hidden()
         .unwrap_or_else(|| "/".into())
         .join("var/lib/tinygram")
+}
+
+/// Returns whether this process may have taken another folder than the host's: its host may have another root, which it may not
+/// look at.
+#[must_use]
+pub fn may_be_elsewhere() -> bool {
+    may_be_hidden()
 }
 
 fn refused(path: &Path, doing: &'static str, error: io::Error) -> JournalError {

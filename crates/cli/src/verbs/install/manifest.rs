@@ -52,6 +52,12 @@ impl Manifest {
             Ok(octets) => serde_json::from_slice(&octets)
                 .map_err(|error| format!("/{MANIFEST} is damaged: {error}"))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Self::default(),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(format!(
+                    "cannot tell what is installed: {} is not for this user; it takes root (sudo)",
+                    root.join(MANIFEST).display()
+                ));
+            }
             Err(error) => return Err(format!("/{MANIFEST}: {error}")),
         };
         root.clone_into(&mut manifest.root);
@@ -245,7 +251,13 @@ impl Manifest {
             fs::rename(&draft, &there)?;
             File::open(folder)?.sync_all()
         };
-        written().map_err(|error| format!("/{MANIFEST}: {error}; nothing else was written"))
+        written().map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => format!(
+                "this user may not write {}: it takes root (sudo); nothing was written",
+                there.display()
+            ),
+            _ => format!("/{MANIFEST}: {error}; nothing else was written"),
+        })
     }
 
     /// Returns where a path of the system is.

@@ -7,7 +7,7 @@ use tinygram_host::hand::Hand;
 use tinygram_host::scope::Found;
 use tinygram_remedy::apply::{self, ApplyError, Undone, Why};
 use tinygram_remedy::follow::Follower;
-use tinygram_remedy::journal::{Journal, JournalError};
+use tinygram_remedy::journal::{self, Journal, JournalError};
 
 use super::Args;
 use super::changes::Changes;
@@ -136,7 +136,7 @@ fn follow(
 }
 
 pub(super) fn undo(number: Option<u64>, args: &Args) -> Result<Done, Failure> {
-    let journal = find(args)?;
+    let journal = find(args).map_err(Failure::Input)?;
     let in_force = || journal.iter().flat_map(Journal::in_force);
     let ids: Vec<u64> = match number {
         Some(number) => {
@@ -176,7 +176,7 @@ fn put_back(hand: &mut Hand, ids: &[u64], args: &Args) -> Result<(), Failure> {
 }
 
 pub(super) fn list(args: &Args) -> Result<Done, Failure> {
-    let journal = find(args)?;
+    let journal = find(args).map_err(Failure::Blind)?;
     print_text(&back::listed(journal.as_ref(), args.json))?;
     Ok(Done::Well)
 }
@@ -189,8 +189,26 @@ fn open(args: &Args) -> Result<Journal, Failure> {
 }
 
 /// Returns the journal if there is one: who only asks leaves nothing behind.
-fn find(args: &Args) -> Result<Option<Journal>, Failure> {
-    let journal = Journal::find(&args.journal.folder).map_err(|error| journal_failed(&error))?;
+///
+/// # Errors
+///
+/// Says in one line why it cannot be told what is in force.
+fn find(args: &Args) -> Result<Option<Journal>, String> {
+    let folder = &args.journal.folder;
+    let journal = Journal::find(folder).map_err(|error| match error.is_of_privilege() {
+        true => format!(
+            "cannot tell what is in force: the journal in {} is not for this user; it takes root (sudo)",
+            folder.display()
+        ),
+        false => format!("{error}; nothing was changed"),
+    })?;
+    if journal.is_none() && *folder == journal::folder() && journal::may_be_elsewhere() {
+        return Err(format!(
+            "cannot tell what is in force: there is no journal in {}, and whether this host has it below another root takes \
+             root (sudo) to tell",
+            folder.display()
+        ));
+    }
     journal.iter().for_each(tell_damage);
     Ok(journal)
 }
@@ -225,6 +243,9 @@ fn failed(error: ApplyError) -> Failure {
 }
 
 fn journal_failed(error: &JournalError) -> Failure {
+    if error.is_of_privilege() {
+        return Failure::Input(format!("{error}: it takes root (sudo); nothing was changed"));
+    }
     Failure::Input(format!("{error}; nothing was changed"))
 }
 
