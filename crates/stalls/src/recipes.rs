@@ -324,7 +324,8 @@ pub const TABLE: &[Recipe] = &[
     recipe(
         "any program",
         Cure::WriteOnce,
-        "tinygram run -- PROGRAM, which coalesces and flushes when the program blocks",
+        "tinygram run -- PROGRAM: no write waits for an acknowledgment, and what a busy program writes leaves when it waits \
+         (with --eager also where answers are rare)",
         &[],
     ),
 ];

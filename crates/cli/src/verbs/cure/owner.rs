@@ -57,7 +57,7 @@ impl OfOwner {
                     format!(" (a Go or static program: none, by `tinygram run --attach {pid}`)")
                 });
                 format!(
-                    "  run of {names}: needs {needs}{attach}, no root; small writes wait until the program waits; costs no segment\n    {told}\n"
+                    "  run of {names}: needs {needs}{attach}, no root; small writes wait until the program waits where answers are frequent or take eight writes (--eager: everywhere), else they leave at once\n    {told}\n"
                 )
             }
             _ => format!(

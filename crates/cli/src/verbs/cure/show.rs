@@ -102,7 +102,8 @@ fn seen(plan: &Plan, cured: &Cured) -> String {
     if look.floods > 0 {
         let _ = writeln!(
             text,
-            "  {} floods of small segments, which no setting ends: `tinygram run` gathers them",
+            "  {} floods of small segments, which no setting ends: started under `tinygram run --eager`, their program gathers them \
+             (without --eager only where answers are frequent or take eight writes)",
             look.floods
         );
     }
@@ -230,7 +231,8 @@ fn told(plan: &Plan, remedy: &Remedy, expected: Option<&Expected>, tried: &Tried
         }
         ProofVerdict::TooManySegments => format!(
             "Put back: it ends stalls, but takes more than {:.0} % more segments (--max-extra-segments). \
-             `tinygram run` ends them without (in a Go or static program that runs: `tinygram run --attach PID`).",
+             `tinygram run` ends them without where answers are frequent or take eight writes, `tinygram run --eager` also where \
+             they are rare (in a Go or static program that runs: `tinygram run --attach PID`).",
             plan.demand.most_extra_segments * 100.0
         ),
         ProofVerdict::Harms => "Put back: it makes something worse.".to_owned(),

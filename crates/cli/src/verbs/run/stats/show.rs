@@ -173,9 +173,12 @@ fn in_words(settings: &Settings<'_>, counts: &Counts) -> Vec<String> {
             Some(waited) => in_words_waited(&waited, counts),
         });
         lines.push(if merged > 0 {
-            format!("holding (flush-on-block) would save {merged} of the {writes} segments that NODELAY sends")
+            format!(
+                "tinygram run --eager would save {merged} of the {writes} segments that NODELAY sends; without --eager at \
+                 most these, and none where answers are rare and take fewer than eight writes"
+            )
         } else {
-            "holding (flush-on-block) would save nothing".to_owned()
+            "holding (tinygram run, also with --eager) would save nothing".to_owned()
         });
         return lines;
     }
