@@ -1,9 +1,10 @@
 //! The remedies that stalls call for, the least invasive first.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::net::SocketAddr;
 
-use tinygram_host::hand::{Raw, Setting, Socket, SocketOption};
+use tinygram_host::hand::{Hand, Raw, Setting, Socket, SocketOption};
 use tinygram_host::knob::{Knob, KnobSetting};
 use tinygram_host::namespace::Namespace;
 use tinygram_host::route::RouteKey;
@@ -117,6 +118,37 @@ impl Remedy {
     #[must_use]
     pub fn leaves_a_remainder(&self) -> bool {
         matches!(&self.means, Means::Socket(setting) if setting.option == SocketOption::DelackMax)
+    }
+
+    /// Returns how many connections beside those of the services it touches now: those of SSH, too.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the system refuses.
+    pub fn others_now(&self, hand: &mut Hand) -> io::Result<usize> {
+        let Means::Knob(_, places) = &self.means else {
+            return Ok(0);
+        };
+        let inodes: BTreeSet<u32> = places.iter().map(|place| place.netns).collect();
+        let mut others = 0;
+        for namespace in inodes.into_iter().filter_map(Namespace::find) {
+            let sockets = namespace.within(|| hand.sockets())??;
+            let is_meant = |socket: &Socket| is_of(&self.sockets, socket);
+            let here = || places.iter().filter(|place| place.netns == namespace.inode);
+            if here().any(|place| place.route.is_none()) {
+                let connections = sockets.iter().filter(|socket| {
+                    socket.netns == namespace.inode && !socket.listens() && !is_meant(socket)
+                });
+                others += connections.count();
+                continue;
+            }
+            for (route, shared) in routes(&namespace, &sockets, is_meant)? {
+                if here().any(|place| place.route.as_ref() == Some(&route)) {
+                    others += shared.others;
+                }
+            }
+        }
+        Ok(others)
     }
 
     /// Returns whether a socket is to have it.

@@ -83,8 +83,13 @@ pub(crate) enum Verb {
     Set(set::Args),
     /// End the stalls of a running program without touching it, if its own connections prove that it helps
     ///
-    /// Looks what stalls, then tries what ends it (TCP_NODELAY on the senders that stall, or a bound of the delayed ACK on
-    /// the receiver) in periods with it and without it, in an order that is drawn, or on half of the clients' connections.
+    /// Looks what stalls, then tries what ends it, in this order: nodelay=on of the sockets that stall; delack-max (the
+    /// shortest delayed ACK) of the receiver's sockets on this host; quickack=on of the routes over which the receiver
+    /// sends; pingpong=255 of the receiver's network namespace. For autocorking it is autocorking=off of the namespace; for
+    /// TCP_CORK it is cork=off, with --uncork only. What is of a route or a namespace holds for all its connections, also
+    /// those to come, until it is put back (set --undo, or the end of --watch); it is tried and kept only while no other
+    /// connection uses that. It is tried in periods with it and without it, in an order that is drawn, or on half of the
+    /// clients' connections.
     /// It is kept only if stalls became fewer beyond chance and neither answers a second nor their times became worse; else it
     /// is put back, and a sentence says why. It takes root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN.
     Cure(cure::Args),

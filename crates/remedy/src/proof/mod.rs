@@ -27,6 +27,8 @@ pub enum ProofVerdict {
     CannotTell,
     /// It helps, and another remedy, which was tried, too, helps more.
     OtherIsBetter,
+    /// It helps, and by now other connections use what it changes.
+    Shared,
 }
 
 /// What is asked of a remedy.

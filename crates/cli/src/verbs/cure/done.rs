@@ -158,6 +158,10 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
             remedy.means = Means::Socket(setting.clone());
         }
     }
+    for remedy in &mut remedies {
+        // Also those that are not found where all are asked for: SSH's.
+        remedy.others = remedy.others_now(hand).map_err(walking)?;
+    }
     if plan.is_dry {
         let expected = remedies
             .iter()

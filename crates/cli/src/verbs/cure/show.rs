@@ -161,14 +161,9 @@ fn whose(remedy: &Remedy) -> String {
 
 /// Says where a knob is, and which other connections it touches.
 fn shares(setting: KnobSetting, places: &[KnobPlace], others: usize) -> String {
-    let names = places.iter().map(|place| match &place.route {
-        Some(route) => format!("the route {route}"),
-        None => format!("network namespace {}", place.netns),
-    });
-    let names: Vec<_> = names.take(MOST_PLACES).collect();
-    let at = names.join(", ");
+    let at = places_in_words(places);
     if others == 0 {
-        return format!("; it holds for {at}, which no other connection uses");
+        return format!("; it holds for all of {at}, which no other connection uses now");
     }
     let target = match setting.knob.is_of_route() {
         true => "TARGET",
@@ -178,6 +173,16 @@ fn shares(setting: KnobSetting, places: &[KnobPlace], others: usize) -> String {
         "; not tried, for it holds for {at}, which is used by {}, too: tinygram set {target} {setting}",
         counted(others as u64, "other connection")
     )
+}
+
+/// Names the first of a knob's places.
+fn places_in_words(places: &[KnobPlace]) -> String {
+    let names = places.iter().map(|place| match &place.route {
+        Some(route) => format!("the route {route}"),
+        None => format!("network namespace {}", place.netns),
+    });
+    let names: Vec<_> = names.take(MOST_PLACES).collect();
+    names.join(", ")
 }
 
 /// Says what a trial showed.
@@ -217,11 +222,14 @@ fn told(plan: &Plan, remedy: &Remedy, expected: Option<&Expected>, tried: &Tried
     }
     let sentence = match tried.verdict {
         _ if tried.was_stopped => "Stopped; it was put back.".to_owned(),
-        ProofVerdict::Kept if plan.watch.is_some() => "Kept, for now.".to_owned(),
-        ProofVerdict::Kept => {
-            let whom = match remedy.means {
-                Means::Socket(_) => "the connections that are open now",
-                Means::Knob(..) => "the connections that are open now and those to come",
+        Verdict::Kept if plan.watch.is_some() => "Kept, for now.".to_owned(),
+        Verdict::Kept => {
+            let whom = match &remedy.means {
+                Means::Socket(_) => "the connections that are open now".to_owned(),
+                Means::Knob(_, places) => format!(
+                    "all connections of {}, those that are open now and those to come, whoever's, until it is put back",
+                    places_in_words(places)
+                ),
             };
             format!(
                 "Kept, for {whom}; those that were tried had it {:.1} ms after the decision. To put it back: {}",
@@ -239,8 +247,11 @@ fn told(plan: &Plan, remedy: &Remedy, expected: Option<&Expected>, tried: &Tried
         ProofVerdict::NoEffect => {
             "Put back: turns are not stalled for a shorter time beyond chance.".to_owned()
         }
-        ProofVerdict::OtherIsBetter => "Put back: it helps, and another helps more.".to_owned(),
-        ProofVerdict::CannotTell => "Put back: cannot tell, too little was seen.".to_owned(),
+        Verdict::OtherIsBetter => "Put back: it helps, and another helps more.".to_owned(),
+        Verdict::Shared => {
+            "Put back: it helps, and by now other connections use what it changes.".to_owned()
+        }
+        Verdict::CannotTell => "Put back: cannot tell, too little was seen.".to_owned(),
     };
     text + &format!("  {sentence}\n")
 }

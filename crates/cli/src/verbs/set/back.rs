@@ -5,7 +5,8 @@ use std::fmt::Write;
 use serde::Serialize;
 use tinygram_host::text::plain;
 use tinygram_remedy::apply::Undone;
-use tinygram_remedy::journal::{Entry, Journal, JournalPlace};
+use tinygram_remedy::journal::{Entry, Journal, Place};
+use tinygram_report::units::counted;
 use tinygram_report::{Document, json};
 
 use crate::amount::moment;
@@ -76,7 +77,7 @@ pub(super) fn listed(journal: Option<&Journal>, as_json: bool) -> String {
     for row in rows {
         let _ = writeln!(
             text,
-            "{}: {}={} {} since {}, by process {} of user {}{}: tinygram {}",
+            "{}: {}={} {} since {}, by process {} of user {}{}{}: tinygram {}",
             row.id,
             row.option,
             row.value,
@@ -84,6 +85,7 @@ pub(super) fn listed(journal: Option<&Journal>, as_json: bool) -> String {
             row.since,
             row.pid,
             row.uid,
+            if row.state.is_empty() { "" } else { ", " },
             row.state,
             row.command
         );
@@ -104,26 +106,30 @@ fn listed_row(id: u64, entry: &Entry) -> ListedRow {
         value: about.option.show(&about.to),
         sockets: entry.sockets.len(),
         place: match &entry.knob {
-            None => format!("on {} sockets", entry.sockets.len()),
-            Some((JournalPlace { route: None, .. }, _)) => {
-                format!("in network namespace {}", about.netns)
+            None => format!("on {}", counted(entry.sockets.len() as u64, "socket")),
+            Some((Place { route: None, .. }, _)) => {
+                format!(
+                    "in network namespace {}, for all its connections,",
+                    about.netns
+                )
             }
             Some((
                 JournalPlace {
                     route: Some(route), ..
                 },
                 _,
-            )) => format!("for the route {route}"),
+            )) => format!("for the route {route}, for all its connections,"),
         },
         network_namespace: about.netns,
         since: moment(about.at),
         pid: about.who.pid,
         uid: about.who.uid,
         state: match (about.is_temporary, &until) {
+            (false, _) if entry.knob.is_some() => "until it is put back".to_owned(),
             (false, _) => String::new(),
-            (true, Some(until)) => format!(", which puts it back at {until}"),
-            (true, None) if is_attended => ", which puts it back when it ends".to_owned(),
-            (true, None) => ", which was to put it back and has ended".to_owned(),
+            (true, Some(until)) => format!("which puts it back at {until}"),
+            (true, None) if is_attended => "which puts it back when it ends".to_owned(),
+            (true, None) => "which was to put it back and has ended".to_owned(),
         },
         until,
         command: plain(&about.why),

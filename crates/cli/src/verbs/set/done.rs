@@ -244,7 +244,9 @@ fn failed(error: ApplyError) -> Failure {
 
 fn journal_failed(error: &JournalError) -> Failure {
     if error.is_of_privilege() {
-        return Failure::Input(format!("{error}: it takes root (sudo); nothing was changed"));
+        return Failure::Input(format!(
+            "{error}: it takes root (sudo); nothing was changed"
+        ));
     }
     Failure::Input(format!("{error}; nothing was changed"))
 }
