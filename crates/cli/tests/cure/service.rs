@@ -31,7 +31,7 @@ fn a_stall_is_cured_on_the_running_server_and_put_back() {
         .count();
     let expected = lines
         .iter()
-        .filter(|line| line.contains("expected: p50 4"))
+        .filter(|line| line.contains("expected: a turn's p50 4"))
         .count();
     assert!(expected >= 2 && expected == offered, "{text}");
     // What changes the program comes last, and needs another privilege or none.
@@ -50,7 +50,7 @@ fn a_stall_is_cured_on_the_running_server_and_put_back() {
     assert!(said(&cured).contains("Kept"), "{}", said(&cured));
     // It is told before the trial, and compared after it.
     let text = said(&cured);
-    assert!(text.contains("cure: expected: p50 4"), "{text}");
+    assert!(text.contains("cure: expected: a turn's p50 4"), "{text}");
     assert!(text.contains("expected with it: p50"), "{text}");
     assert!(text.contains("processor time of its processes"), "{text}");
     assert!(!text.contains("cannot tell what it would do"), "{text}");

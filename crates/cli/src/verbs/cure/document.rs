@@ -212,6 +212,8 @@ struct FiguresRow {
     processor_us_per_turn_without: Option<f64>,
     turns_with: usize,
     turns_without: usize,
+    /// Of a turn: from the first write after a read to the next read that brings data. At a server it contains the time until
+    /// its client asks again.
     p50_ms_with: f64,
     p99_ms_with: f64,
     p50_ms_without: f64,

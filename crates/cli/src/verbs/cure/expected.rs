@@ -100,7 +100,7 @@ pub(super) fn told(expected: Option<&Expected>) -> String {
             .to_owned();
     };
     let figures = [
-        becomes("p50", " ms", (without.p50_ms, with.p50_ms)),
+        becomes("a turn's p50", " ms", (without.p50_ms, with.p50_ms)),
         becomes("p99", " ms", (without.p99_ms, with.p99_ms)),
         becomes(
             "segments a turn of the end that stalls",

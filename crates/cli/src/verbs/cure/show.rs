@@ -6,9 +6,9 @@ use std::time::Duration;
 use tinygram_host::hand::SocketOption;
 use tinygram_host::knob::KnobSetting;
 use tinygram_remedy::look::Cause;
-use tinygram_remedy::proof::statistics::{Estimate, PairFigures};
-use tinygram_remedy::proof::{ProofVerdict, extra_segments};
-use tinygram_remedy::remedy::{KnobPlace, Means, Remedy};
+use tinygram_remedy::proof::statistics::{Estimate, Figures};
+use tinygram_remedy::proof::{Verdict, extra_segments};
+use tinygram_remedy::remedy::{End, KnobPlace, Means, Remedy, Service};
 use tinygram_remedy::split::Split;
 use tinygram_remedy::trial::Tried;
 
@@ -202,7 +202,8 @@ fn told(plan: &Plan, remedy: &Remedy, expected: Option<&Expected>, tried: &Tried
         }
     );
     if let Some(figures) = &tried.figures {
-        text += &in_figures(figures);
+        let is_server = |service: &Service| matches!(service.end, End::Server(_));
+        text += &in_figures(figures, remedy.stalling.iter().any(is_server));
         let _ = writeln!(text, "  {}", expected::compared(expected, figures));
     }
     if tried.gave_way > 0 {
@@ -256,7 +257,7 @@ fn told(plan: &Plan, remedy: &Remedy, expected: Option<&Expected>, tried: &Tried
     text + &format!("  {sentence}\n")
 }
 
-fn in_figures(figures: &PairFigures) -> String {
+fn in_figures(figures: &Figures, at_server: bool) -> String {
     let ratio = |estimate: &Estimate| {
         format!(
             "x{} [{}, {}]",
@@ -279,7 +280,7 @@ fn in_figures(figures: &PairFigures) -> String {
         });
     format!(
         "  stalled in a turn: {:+.3} ms [{:+.3}, {:+.3}], by chance alone {:.4} ({} with it, {without_it} without)\n\
-         \x20 turns a second: {} ({} with it, {} without)\n\
+         \x20 turns a second: {} ({} with it, {} without); a turn: from a write to the next data read{}\n\
          \x20 p50 {} -> {} ms, {}; p99 {} -> {} ms, {}\n\
          \x20 data segments a turn: {without:.2} -> {with:.2} ({:+.0} %){processor}\n",
         figures.stalled_ms.value,
@@ -290,6 +291,10 @@ fn in_figures(figures: &PairFigures) -> String {
         ratio(&figures.rate),
         figures.turns[0],
         figures.turns[1],
+        match at_server {
+            true => ", at a server with its client's pause",
+            false => "",
+        },
         three(p50),
         three(p50_with),
         ratio(&figures.p50),
