@@ -10,7 +10,7 @@ use tinygram_host::namespace::Namespace;
 use tinygram_host::route::RouteKey;
 use tinygram_stalls::Side;
 
-use crate::apply::knobs::routes;
+use crate::apply::knobs::{has, routes};
 use crate::look::{Cause, Look, Stalling};
 
 /// A setting, and the sockets that are to have it.
@@ -246,12 +246,19 @@ fn knobs(
     stalling: &BTreeSet<ServiceEnd>,
     sockets: &[Socket],
 ) -> Vec<Remedy> {
+    let quickack = KnobSetting {
+        knob: Knob::Quickack,
+        value: 1,
+    };
     let mut places = Vec::new();
     let mut others = 0;
     for namespace in namespaces(receivers) {
         let is_meant = |socket: &Socket| is_of(receivers, socket);
         let routes = routes(&namespace, sockets, is_meant).unwrap_or_default();
         for (route, shared) in routes {
+            if has(&namespace, quickack, Some(&route)) {
+                continue;
+            }
             places.push(KnobPlace {
                 netns: namespace.inode,
                 route: Some(route),
@@ -259,10 +266,6 @@ fn knobs(
             others += shared.others;
         }
     }
-    let quickack = KnobSetting {
-        knob: Knob::Quickack,
-        value: 1,
-    };
     let by_route = (!places.is_empty()).then(|| Remedy {
         means: Means::Knob(quickack, places),
         sockets: receivers.clone(),
@@ -275,7 +278,7 @@ fn knobs(
     by_route.into_iter().chain(by_namespace).collect()
 }
 
-/// Returns a knob of the namespaces of these services, if one of those is still there.
+/// Returns a knob of the namespaces of these services, if one of those is still there and has another value.
 fn of_namespaces(
     (knob, value): (Knob, u32),
     cause: Cause,
@@ -286,6 +289,9 @@ fn of_namespaces(
     let mut places = Vec::new();
     let mut others = 0;
     for namespace in namespaces(services) {
+        if has(&namespace, KnobSetting { knob, value }, None) {
+            continue;
+        }
         let netns = namespace.inode;
         places.push(KnobPlace { netns, route: None });
         let here = sockets

@@ -139,6 +139,12 @@ fn put_back(knob: Knob, about: &About, place: &JournalPlace, before: u32) -> io:
     })
 }
 
+/// Returns whether a knob has this value there already; not where it cannot be read.
+pub(crate) fn has(namespace: &Namespace, setting: KnobSetting, route: Option<&RouteKey>) -> bool {
+    let value = namespace.within(|| read(setting.knob, route));
+    value.is_ok_and(|value| value.is_ok_and(|value| value == setting.value))
+}
+
 fn read(knob: Knob, route: Option<&RouteKey>) -> Result<u32, RouteError> {
     match route {
         Some(key) => Ok(Route::find(key)?.quickack().into()),

@@ -257,8 +257,7 @@ fn try_all(
     let mut was_stopped = false;
     for (remedy, split) in remedies {
         let is_enough = best.is_some_and(|best| !all[best].0.leaves_a_remainder());
-        let is_not_asked = remedy.takes_descriptors() && !plan.uncorks;
-        if was_stopped || is_enough || is_not_asked || remedy.others > 0 {
+        if was_stopped || is_enough || !plan.may_try(&remedy) {
             all.push((remedy, None));
             all_expected.push(None);
             continue;

@@ -8,6 +8,7 @@ use tinygram_host::root::Root;
 use tinygram_host::scope::Scope;
 use tinygram_host::target::Target;
 use tinygram_remedy::proof::Demand;
+use tinygram_remedy::remedy::Remedy;
 use tinygram_remedy::split::Wanted;
 
 use super::{Args, SplitBy};
@@ -69,6 +70,11 @@ impl Plan {
 }
 
 impl Plan {
+    /// Returns whether a remedy is tried: it touches nobody else, and what it takes was asked for.
+    pub(super) fn may_try(&self, remedy: &Remedy) -> bool {
+        remedy.others == 0 && (self.uncorks || !remedy.takes_descriptors())
+    }
+
     /// Returns whose connections are meant.
     pub(super) fn scope(&self) -> Scope {
         let all = self.targets.iter().chain(&self.partners);

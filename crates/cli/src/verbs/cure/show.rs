@@ -57,9 +57,25 @@ fn text(plan: &Plan, cured: &Cured) -> String {
         text += &of_owner.offered();
     }
     if plan.is_dry && !cured.remedies.is_empty() {
-        text += "Nothing was changed (--dry-run). The program's own mend is in the advice of `tinygram watch`.\n";
+        text += "Nothing was changed (--dry-run). ";
+        text += &next(plan, cured);
+        text += "The program's own mend is in the advice of `tinygram watch`.\n";
     }
     text
+}
+
+/// Says what would be tried first, and by which command.
+fn next(plan: &Plan, cured: &Cured) -> String {
+    let mut remedies = cured.remedies.iter().map(|(remedy, _)| remedy);
+    let Some(first) = remedies.find(|remedy| plan.may_try(remedy)) else {
+        return "None of these would be tried. ".to_owned();
+    };
+    let targets: Vec<_> = plan.targets.iter().map(ToString::to_string).collect();
+    format!(
+        "Tried in this order, {} first, by: tinygram cure {}. ",
+        first.means,
+        targets.join(" ")
+    )
 }
 
 /// Says what stalls.
