@@ -162,6 +162,12 @@ impl Target {
         ports.into_iter().find(|port| u32::from(*port) == number)
     }
 
+    /// Returns whether it is a process by its ID or its name, and there is none.
+    #[must_use]
+    pub fn names_nobody(&self, root: &Root) -> bool {
+        matches!(self, Self::Name(_) | Self::Process(_)) && !meaning::is_anybody(self, root)
+    }
+
     /// Returns what a connection would have had to be.
     #[must_use]
     pub fn sought(&self) -> String {
@@ -216,6 +222,10 @@ mod tests {
         assert_eq!(one("/sys/fs/cgroup/"), Ok(Target::Cgroup("/".into())));
         assert_eq!(one("pid:80"), Ok(Target::Process(80)));
         assert_eq!(one("port:80"), Ok(Target::Port(80)));
+        let is_nobody = |text: &str| one(text).unwrap().names_nobody(&Root::default());
+        assert!(is_nobody("nosuchprogram-of-anybody"));
+        assert!(!is_nobody(&format!("pid:{}", std::process::id())));
+        assert!(!is_nobody("port:1"), "a port is no process");
         for text in ["80", "pid:80", "port:80", "redis-server"] {
             assert_eq!(one(text).unwrap().to_string(), text);
         }

@@ -11,7 +11,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
-    let mut program = crate::Cli::command();
+    // Of `help` there is no page: it prints the same.
+    let mut program = crate::Cli::command().disable_help_subcommand(true);
     program.build();
     let command = match &args.verb {
         None => program,

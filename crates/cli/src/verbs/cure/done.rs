@@ -122,6 +122,15 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
     let scope = plan.scope();
     let found = scope.find(hand).map_err(walking)?;
     let before: Vec<_> = connections(&found).collect();
+    // With --watch it may come yet.
+    if plan.watch.is_none()
+        && let Some(sought) = plan.nobody()
+    {
+        return Err(Failure::Input(format!(
+            "there is no {sought} here; accepted are also a port, a process ID and a control group's path (tinygram ps lists \
+             what has connections)"
+        )));
+    }
     remark(&format!(
         "tinygram cure: looking for {:?} at {}",
         plan.look,
@@ -308,10 +317,11 @@ fn beginning(remedy: &Remedy, split: Split, period: Duration) -> String {
         Split::Halves { .. } => (1, " on halves of the clients"),
     };
     format!(
-        "tinygram cure: trying {}{on} in {} to {} periods of {period:?}",
+        "tinygram cure: trying {}{on} in {} to {} periods of {:?}",
         remedy.means,
         periods * fewest,
-        periods * most
+        periods * most,
+        Duration::from_millis(u64::try_from(period.as_millis()).unwrap_or(u64::MAX))
     )
 }
 

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use tinygram_host::root::Root;
+use tinygram_host::target::Target;
 use tinygram_host::text::plain;
 
 use super::Args;
@@ -21,8 +23,9 @@ pub(super) fn install(args: &Args) -> Result<Done, Failure> {
     let mut manifest = Manifest::read(&args.root).map_err(Failure::Input)?;
     manifest.check(&items).map_err(Failure::Input)?;
     for policy in &policies {
-        if let Installed::Run { unit, .. } = policy {
-            check_unit(&manifest, unit)?;
+        match policy {
+            Installed::Run { unit, .. } => check_unit(&manifest, unit)?,
+            Installed::Cure { target, .. } => warn_of_nobody(target, args),
         }
     }
     if args.dry_run {
@@ -111,6 +114,20 @@ pub(super) fn container(_: &Args) -> Result<Done, Failure> {
     Ok(Done::Well)
 }
 
+/// Says so where a name stands for nothing that runs here: it may be mistyped.
+fn warn_of_nobody(target: &str, args: &Args) {
+    let is_here = args.root == Path::new("/");
+    let target = Target::parse(target).ok().filter(|_| is_here);
+    if let Some(target) = target
+        && target.names_nobody(&Root::default())
+    {
+        remark(&format!(
+            "tinygram install: there is no {} now; the service looks for one anew each time",
+            target.sought().trim_start_matches("a ")
+        ));
+    }
+}
+
 /// Refuses a service that loads another library by the same variable, which a drop-in would replace.
 fn check_unit(manifest: &Manifest, unit: &str) -> Result<(), Failure> {
     let mut is_there = false;
@@ -170,8 +187,8 @@ fn next(policies: &[Installed], args: &Args) -> String {
             Installed::Run { unit, .. } => write!(text, " && systemctl restart {unit}"),
             Installed::Cure { target, .. } => write!(
                 text,
-                " && systemctl start 'tinygram-cure-{}.service'",
-                super::names::escaped(target)
+                " && systemctl start '{}'",
+                super::names::curing(target)
             ),
         };
     }

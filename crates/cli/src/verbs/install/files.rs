@@ -125,7 +125,7 @@ fn held(unit: &str, policy: tinygram_coalesce::Policy, only: &[Only]) -> Result<
 
 /// Returns a service that cures a target while it stalls, and the link that starts it with the system.
 fn cured(target: &str, watch: Duration, program: &Path) -> Result<Vec<Item>, String> {
-    let name = format!("tinygram-cure-{}.service", names::escaped(target));
+    let name = names::curing(target);
     let program = program.to_str().unwrap_or_default();
     let seconds = format!("{}s", watch.as_secs());
     let words = [program, "cure", target, "--watch", &seconds].map(names::word);
@@ -168,7 +168,7 @@ pub(super) fn container(library: &Path, policy: tinygram_coalesce::Policy) -> St
     let shown = library.display();
     let [(preload, path), (settings, value)] = variables(library, policy, &[]);
     format!(
-        "# In a Dockerfile, with the library beside it (tinygram run --library-dir . true unpacks it here):\n\
+        "# In a Dockerfile, with the library beside it (tinygram run --library-dir . -- true unpacks it here):\n\
          COPY {} {folder}/\n\
          ENV {preload}={path} {settings}={value}\n\n\
          # Or without another image, in a compose file:\n\

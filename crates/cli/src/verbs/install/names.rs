@@ -48,6 +48,12 @@ pub(super) fn escaped(text: &str) -> String {
     name
 }
 
+/// Returns the name of the service that cures a target; that of a unit keeps one `.service`.
+pub(super) fn curing(target: &str) -> String {
+    let target = target.strip_suffix(".service").unwrap_or(target);
+    format!("tinygram-cure-{}.service", escaped(target))
+}
+
 /// Returns a word of a command line in a unit (systemd.service(5), "Command lines"): in quotes, without variables and
 /// specifiers.
 pub(super) fn word(text: &str) -> Result<String, String> {
@@ -124,6 +130,8 @@ mod tests {
         assert_eq!(escaped("/system.slice/a-b"), "-system.slice-a\\x2db");
         assert_eq!(escaped(".hidden"), "\\x2ehidden");
         assert_eq!(escaped("8080"), "8080");
+        assert_eq!(curing("shop.service"), "tinygram-cure-shop.service");
+        assert_eq!(curing("8080"), "tinygram-cure-8080.service");
     }
 
     #[test]

@@ -80,4 +80,7 @@ const EXAMPLES: &str = "Examples:
   tinygram set my-container pingpong=3      every connection of its network namespace
   tinygram set my.service nodelay=on --peer 10.0.0.0/8 --dry-run
   tinygram set --list
-  tinygram set --undo";
+  tinygram set --undo
+
+What is changed is in the journal, /var/lib/tinygram/journal, of this host (also from a chroot), which its owner alone may read.
+The exit code is 0 if all was done, 1 if nothing was found, 2 if it was refused or done in part, 3 if --list cannot tell.";
