@@ -22,6 +22,8 @@ pub struct Look {
     pub others: BTreeMap<&'static str, u64>,
     /// Floods of the meant sockets.
     pub floods: u64,
+    /// By socket, the processes of these.
+    pub flooding: BTreeMap<u64, Process>,
     /// How long was looked.
     pub lasted: Duration,
     /// By socket, stalls by Nagle's rule of sockets that are not meant: their other ends may be.
@@ -113,6 +115,8 @@ impl Look {
         }
         if !finding.kind.is_stall() {
             self.floods += 1;
+            let cookie = finding.connection.cookie;
+            self.flooding.entry(cookie).or_insert_with(|| process.clone());
             return;
         }
         match cause(&finding) {

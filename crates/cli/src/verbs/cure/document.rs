@@ -12,6 +12,7 @@ use tinygram_report::{Document, json};
 
 use super::done::Cured;
 use super::expected::{Expected, ExpectedRow, HeldRow};
+use super::floods::Floods;
 use super::owner::OfOwnerRow;
 use super::perhaps::perhaps;
 use super::plan::Plan;
@@ -53,6 +54,7 @@ pub(super) fn of(plan: &Plan, cured: &Cured, rest: Option<Duration>) -> String {
                 .collect(),
             stalls_that_no_setting_ends: cured.look.others.values().sum(),
             floods: cured.look.floods,
+            of_floods: Floods::of(plan, cured),
             looks_anew_after_s: rest.map(|length| length.as_secs_f64()),
             remedies: cured
                 .remedies
@@ -156,6 +158,7 @@ struct Results {
     perhaps: Vec<PerhapsRow>,
     stalls_that_no_setting_ends: u64,
     floods: u64,
+    of_floods: Floods,
     /// With `--watch`: at least `watch_s`.
     looks_anew_after_s: Option<f64>,
     remedies: Vec<RemedyRow>,

@@ -4,6 +4,8 @@
 mod document;
 mod done;
 mod expected;
+mod floods;
+mod going_on;
 mod owner;
 mod perhaps;
 mod plan;
@@ -98,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         let Some(length) = length else {
             return Ok(cured.outcome());
         };
-        done::watch_over(&plan, &cured, &mut hand, length)?;
+        going_on::watch_over(&plan, &cured, &mut hand, length)?;
         if stop::is_asked() {
             return Ok(cured.outcome());
         }

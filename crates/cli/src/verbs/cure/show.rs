@@ -15,6 +15,7 @@ use tinygram_remedy::trial::Tried;
 use super::document;
 use super::done::Cured;
 use super::expected::{self, Expected};
+use super::floods::Floods;
 use super::perhaps::perhaps;
 use super::plan::Plan;
 use super::silence::why_unknown;
@@ -122,6 +123,7 @@ fn seen(plan: &Plan, cured: &Cured) -> String {
              (without --eager only where answers are frequent or take eight writes)",
             look.floods
         );
+        text += &Floods::of(plan, cured).in_words();
     }
     text
 }

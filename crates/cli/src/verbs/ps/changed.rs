@@ -47,7 +47,7 @@ impl Changed {
     }
 
     /// Returns it in words.
-    pub(super) fn explain(&self) -> String {
+    pub(crate) fn explain(&self) -> String {
         let back = match (self.until_process_ends, &self.until) {
             (Some(pid), Some(until)) => format!("process {pid} puts it back at {until}"),
             (Some(pid), None) => format!("process {pid} puts it back when it ends"),
@@ -61,7 +61,7 @@ impl Changed {
 }
 
 /// Returns the changes that are in force, by socket. A journal that is not there, or may not be read, has none.
-pub(super) fn in_force(folder: &Path) -> BTreeMap<u64, Vec<Changed>> {
+pub(crate) fn in_force(folder: &Path) -> BTreeMap<u64, Vec<Changed>> {
     let mut all: BTreeMap<u64, Vec<Changed>> = BTreeMap::new();
     let Ok(Some(journal)) = Journal::find(folder) else {
         return all;

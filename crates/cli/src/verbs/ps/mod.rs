@@ -3,7 +3,7 @@
 //!
 //! Typed -> meant ([`plan`]) -> done ([`done`]) -> shown ([`show`]: [`text`], [`summary`] or [`document`]).
 
-mod changed;
+pub(crate) mod changed;
 mod connection;
 mod diag;
 mod document;

@@ -16,6 +16,7 @@ use crate::glossary::Glosses;
 use crate::looked::in_words;
 use crate::outcome::Failure;
 use crate::terminal;
+use crate::verbs::ps::changed::{self, Changed};
 
 pub(super) struct Show {
     manner: Manner,
@@ -62,11 +63,24 @@ impl Show {
     pub(super) fn finding(&mut self, finding: &Finding, process: &Process) -> Result<(), Failure> {
         match self.manner {
             Manner::Json => {
-                let line = format!("{}\n", json::finding(finding, process));
+                let mut value = json::finding(finding, process);
+                if !finding.kind.is_stall() {
+                    value["changes"] = serde_json::json!(changes(finding));
+                }
+                let line = format!("{value}\n");
                 terminal::print(line.as_bytes())?;
             }
             Manner::Lines if finding.tier.accuses() && self.repeats.is_first(finding, process) => {
-                let sentence = sentence::of(finding, process);
+                let mut sentence = sentence::of(finding, process);
+                if !finding.kind.is_stall() {
+                    for changed in changes(finding) {
+                        sentence += &format!(
+                            "\n  our change {} is in force: {}",
+                            changed.change,
+                            changed.explain()
+                        );
+                    }
+                }
                 let glosses = self.glosses.new_in(&sentence).into_iter();
                 let lines = glosses.fold(sentence, |lines, gloss| format!("{lines}\n  {gloss}"));
                 terminal::print_text(&format!("{lines}\n"))?;
@@ -201,4 +215,12 @@ fn print(lines: &[String]) -> Result<(), Failure> {
         terminal::print_text(&format!("{line}\n"))?;
     }
     Ok(())
+}
+
+/// Returns the changes of `set` and `cure` that are in force on the socket of a finding.
+fn changes(finding: &Finding) -> Vec<Changed> {
+    let mut in_force = changed::in_force(&tinygram_remedy::journal::folder());
+    in_force
+        .remove(&finding.connection.cookie)
+        .unwrap_or_default()
 }
