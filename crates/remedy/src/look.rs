@@ -116,7 +116,9 @@ impl Look {
         if !finding.kind.is_stall() {
             self.floods += 1;
             let cookie = finding.connection.cookie;
-            self.flooding.entry(cookie).or_insert_with(|| process.clone());
+            self.flooding
+                .entry(cookie)
+                .or_insert_with(|| process.clone());
             return;
         }
         match cause(&finding) {

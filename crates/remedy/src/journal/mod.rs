@@ -7,6 +7,7 @@
 mod folder;
 mod knobs;
 mod record;
+mod trials;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,7 +22,8 @@ use tinygram_host::tunable::Tunable;
 
 use folder::Folder;
 use record::Record;
-pub use record::{About, JournalPlace, Who};
+pub use record::{About, Place, Who};
+pub use trials::{Ends, Trial, UnderWay};
 
 /// The journal, locked against other processes while this value lives.
 pub struct Journal {

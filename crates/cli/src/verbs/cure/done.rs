@@ -11,7 +11,7 @@ use tinygram_host::target::Target;
 use tinygram_remedy::apply::{self, ApplyError};
 use tinygram_remedy::foresee::Recorded;
 use tinygram_remedy::foresee::recording::Session;
-use tinygram_remedy::journal::Journal;
+use tinygram_remedy::journal::{Journal, UnderWay};
 use tinygram_remedy::look::{Look, look};
 use tinygram_remedy::proof::{self, ProofVerdict};
 use tinygram_remedy::remedy::{Means, Remedy, candidates};
@@ -134,6 +134,10 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
         plan.look,
         counted(before.len() as u64, "connection")
     ));
+    let _under_way = match plan.is_dry {
+        true => None,
+        false => Some(alone(plan, &before)?),
+    };
     let looked_since = Instant::now();
     let (mut look, recorded) = look_and_record(plan, &mut live, hand, &scope)?;
     let since = scope.find(hand).map_err(walking)?;
@@ -200,6 +204,34 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
     let period = period(&cured.look);
     (cured.remedies, cured.expected) = try_all(plan, &mut bench, remedies, &recorded, period)?;
     Ok(cured)
+}
+
+/// Writes down that this process tries something on these sockets. While another one does, it waits with `--watch`, and
+/// else refuses: each would measure what the other sets.
+fn alone(plan: &Plan, sockets: &[&Socket]) -> Result<UnderWay, Failure> {
+    let ends = sockets.iter().map(|socket| {
+        let (one, other) = (socket.local, socket.remote);
+        (one.min(other), one.max(other))
+    });
+    let ends: BTreeSet<_> = ends.collect();
+    loop {
+        let begun = open(plan)?.begin_trial(&plan.command, ends.clone());
+        let other = match begun.map_err(|error| failed(&error.into()))? {
+            Ok(under_way) => return Ok(under_way),
+            Err(other) => other,
+        };
+        let said = format!(
+            "process {} is trying remedies on some of these connections (tinygram {})",
+            other.pid, other.command
+        );
+        if plan.watch.is_none() || stop::is_asked() {
+            return Err(Failure::Input(format!(
+                "{said}: accepted once it has ended; nothing was changed"
+            )));
+        }
+        remark(&format!("tinygram cure: {said}; waits until it has ended"));
+        stop::wait(LATER);
+    }
 }
 
 /// Returns the sockets that do not listen.
@@ -381,3 +413,6 @@ pub(super) fn failed(error: &ApplyError) -> Failure {
         "{error}; what was set is put back, or can be with tinygram set --undo"
     ))
 }
+
+/// Until another trial is asked for again.
+const LATER: Duration = Duration::from_secs(10);
