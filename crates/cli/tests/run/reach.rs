@@ -220,3 +220,48 @@ print(*(near.getsockopt(*option) for option in (
     hand.give_way().expect("as before");
     assert_eq!(in_the_group().0, "1 77 0\n");
 }
+
+/// A run that is killed cannot remove its control group. The next one does, once nobody is in it.
+#[test]
+fn a_control_group_that_a_killed_run_left_goes_with_the_next_run() {
+    let mut child = tinygram()
+        .args([
+            "run",
+            "--cgroup",
+            "--",
+            "sh",
+            "-c",
+            "cat /proc/self/cgroup; exec sleep 60",
+        ])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let name = format!("/tinygram-{}", child.id());
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    let own = lines.find_map(|line| Some(line.ok()?.strip_prefix("0::")?.to_owned()));
+    let Some(group) = own.filter(|group| group.ends_with(&name)) else {
+        eprintln!("skipped: no control group can be made here");
+        child.wait().unwrap();
+        return;
+    };
+    let folder = std::path::Path::new("/sys/fs/cgroup").join(group.trim_start_matches('/'));
+    let members = std::fs::read_to_string(folder.join("cgroup.procs")).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for pid in members.lines() {
+        // SAFETY: processes that this test has started.
+        unsafe { libc::kill(pid.parse().unwrap(), libc::SIGKILL) };
+    }
+    let is_empty = || {
+        let events = std::fs::read_to_string(folder.join("cgroup.events")).unwrap_or_default();
+        events.contains("populated 0")
+    };
+    while !is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(folder.exists(), "it was killed");
+    let next = tinygram().args(["run", "--cgroup", "--", "true"]).status();
+    assert!(next.unwrap().success());
+    assert!(!folder.exists(), "{}", folder.display());
+}

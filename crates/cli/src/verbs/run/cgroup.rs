@@ -23,7 +23,8 @@ impl Nodelay {
                 "--cgroup needs a mounted cgroup2 file system, and there is none".to_owned(),
             )
         })?;
-        let folder = parent.join(format!("tinygram-{}", std::process::id()));
+        remove_abandoned();
+        let folder = parent.join(format!("{NAME}{}", std::process::id()));
         fs::create_dir(&folder)
             .map_err(|error| missing("making a control group", &folder, &error))?;
         let attached = attach_to(&folder, "a sockops program", &AT_HANDSHAKE)
@@ -53,6 +54,47 @@ impl Drop for Nodelay {
     }
 }
 
+/// Returns the control groups that a killed run left: nobody is in them, and the process that made them has ended. What was
+/// attached to them ended with it.
+pub(crate) fn abandoned() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    if let Some(root) = mount() {
+        look_below(&root, 0, &mut found);
+    }
+    found.sort();
+    found
+}
+
+/// Removes them, and returns those that are gone.
+pub(crate) fn remove_abandoned() -> Vec<PathBuf> {
+    let all = abandoned().into_iter();
+    all.filter(|folder| fs::remove_dir(folder).is_ok())
+        .collect()
+}
+
+fn look_below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if depth > MOST_DEPTH || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let path = entry.path();
+        let name = entry.file_name();
+        let made_by = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(NAME)?.parse::<u32>().ok());
+        match made_by {
+            Some(pid) if is_abandoned(&path, pid) => found.push(path),
+            _ => look_below(&path, depth + 1, found),
+        }
+    }
+}
+
+/// Returns whether a control group of process `pid` has no process, and that one is gone.
+fn is_abandoned(folder: &Path, pid: u32) -> bool {
+    let events = fs::read_to_string(folder.join("cgroup.events")).unwrap_or_default();
+    events.lines().any(|line| line == "populated 0") && !Path::new(&format!("/proc/{pid}")).exists()
+}
+
 fn attach_to(folder: &Path, what: &str, program: &Program) -> Result<OwnedFd, Failure> {
     let loading = format!("loading {what}");
     let loaded = load(program).map_err(|error| missing(&loading, Path::new("bpf(2)"), &error))?;
@@ -79,18 +121,28 @@ fn missing(doing: &str, what: &Path, error: &io::Error) -> Failure {
 
 /// Returns the folder of our own control group in the version 2 hierarchy.
 pub(crate) fn own_group() -> Option<PathBuf> {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    let mount = mounts.lines().find_map(|line| {
-        let (left, right) = line.split_once(" - ")?;
-        right
-            .starts_with("cgroup2 ")
-            .then(|| left.split(' ').nth(4))
-            .flatten()
-    })?;
+    let mount = mount()?;
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
-    Some(Path::new(mount).join(path.trim_start_matches('/')))
+    Some(mount.join(path.trim_start_matches('/')))
 }
+
+/// Returns where the version 2 hierarchy is mounted.
+fn mount() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    mounts.lines().find_map(|line| {
+        let (left, right) = line.split_once(" - ")?;
+        let place = right
+            .starts_with("cgroup2 ")
+            .then(|| left.split(' ').nth(4));
+        place.flatten().map(PathBuf::from)
+    })
+}
+
+/// Of a control group of ours; its maker's process ID follows.
+const NAME: &str = "tinygram-";
+/// So deep are control groups looked for.
+const MOST_DEPTH: usize = 12;
 
 /// One eBPF instruction (include/uapi/linux/bpf.h, `struct bpf_insn`).
 #[repr(C)]

@@ -25,7 +25,7 @@ use tinygram_coalesce::{Only, Policy, Rules};
 
 use crate::host_flags::JournalFolder;
 use crate::outcome::{Done, Failure};
-pub(crate) use cgroup::own_group;
+pub(crate) use cgroup::{abandoned, own_group, remove_abandoned};
 use plan::Plan;
 pub(crate) use stats::{Awaited, Counted, Tracing};
 

@@ -1,6 +1,7 @@
 //! The sentences and the JSON documents of `set --undo` and `set --list`.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use serde::Serialize;
 use tinygram_host::text::plain;
@@ -63,14 +64,18 @@ pub(super) fn undone(all: &[(u64, Undone)], saw: bool, as_json: bool) -> String 
 }
 
 /// Shows the changes that are in force; without a journal there are none.
-pub(super) fn listed(journal: Option<&Journal>, as_json: bool) -> String {
+/// `groups` are the control groups that killed runs left.
+pub(super) fn listed(journal: Option<&Journal>, groups: &[PathBuf], as_json: bool) -> String {
     let rows = journal.into_iter().flat_map(Journal::in_force);
     let rows: Vec<_> = rows.map(|(id, entry)| listed_row(id, entry)).collect();
     if as_json {
         return json(&Document {
             schema: "tinygram.set/1",
             parameters: NoParameters {},
-            results: InForce { in_force: rows },
+            results: InForce {
+                in_force: rows,
+                abandoned_control_groups: groups,
+            },
         });
     }
     let mut text = String::new();
@@ -88,6 +93,13 @@ pub(super) fn listed(journal: Option<&Journal>, as_json: bool) -> String {
             if row.state.is_empty() { "" } else { ", " },
             row.state,
             row.command
+        );
+    }
+    for group in groups {
+        let _ = writeln!(
+            text,
+            "{}: an empty control group that a killed run --cgroup left, without effect; tinygram set --undo removes it",
+            group.display()
         );
     }
     match text.is_empty() {
@@ -142,8 +154,10 @@ struct PutBack {
 }
 
 #[derive(Serialize)]
-struct InForce {
+struct InForce<'a> {
     in_force: Vec<ListedRow>,
+    /// What killed runs with `--cgroup` left; `--undo` removes them.
+    abandoned_control_groups: &'a [PathBuf],
 }
 
 #[derive(Serialize)]

@@ -18,6 +18,7 @@ use crate::hand::{self, walking};
 use crate::outcome::{Done, Failure};
 use crate::stop;
 use crate::terminal::{print_text, remark};
+use crate::verbs::run;
 
 pub(super) fn set(plan: &Set, args: &Args) -> Result<Done, Failure> {
     let mut hand = hand::open()?;
@@ -154,6 +155,19 @@ pub(super) fn undo(number: Option<u64>, args: &Args) -> Result<Done, Failure> {
         }
     };
     drop(journal);
+    let groups = match number {
+        None if args.journal.folder == journal::folder() => run::remove_abandoned(),
+        _ => Vec::new(),
+    };
+    for group in &groups {
+        remark(&format!(
+            "tinygram set: removed {}, which a killed run --cgroup left",
+            group.display()
+        ));
+    }
+    if ids.is_empty() && !groups.is_empty() {
+        return Ok(Done::Well);
+    }
     if ids.is_empty() {
         remark("tinygram set: nothing is in force that could be put back");
         return Ok(Done::Found);
@@ -177,7 +191,11 @@ fn put_back(hand: &mut Hand, ids: &[u64], args: &Args) -> Result<(), Failure> {
 
 pub(super) fn list(args: &Args) -> Result<Done, Failure> {
     let journal = find(args).map_err(Failure::Blind)?;
-    print_text(&back::listed(journal.as_ref(), args.json))?;
+    let groups = match args.journal.folder == journal::folder() {
+        true => run::abandoned(),
+        false => Vec::new(),
+    };
+    print_text(&back::listed(journal.as_ref(), &groups, args.json))?;
     Ok(Done::Well)
 }
 
