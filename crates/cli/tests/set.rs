@@ -3,8 +3,10 @@
 
 mod hosting;
 
+use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -119,6 +121,8 @@ fn who_may_not_read_the_journal_is_told_that_it_cannot_be_told() {
         return;
     }
     let sockets = Sockets::open();
+    let folder = sockets.journal.path().join("state");
+    DirBuilder::new().mode(0o700).create(folder).unwrap();
     for (words, code) in [
         (&["--list"][..], 3),
         (&["--list", "--json"], 3),

@@ -245,7 +245,10 @@ fn a_control_group_that_a_killed_run_left_goes_with_the_next_run() {
         child.wait().unwrap();
         return;
     };
-    let folder = std::path::Path::new("/sys/fs/cgroup").join(group.trim_start_matches('/'));
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "));
+    let mount = mount.and_then(|line| line.split(' ').nth(4)).unwrap();
+    let folder = Path::new(mount).join(group.trim_start_matches('/'));
     let members = std::fs::read_to_string(folder.join("cgroup.procs")).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
