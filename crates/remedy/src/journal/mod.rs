@@ -22,8 +22,8 @@ use tinygram_host::tunable::Tunable;
 
 use folder::Folder;
 use record::Record;
-pub use record::{About, Place, Who};
-pub use trials::{Ends, Trial, UnderWay};
+pub use record::{About, JournalPlace, Who};
+pub use trials::{TrialUnderWay, TriedEnds, UnderWay};
 
 /// The journal, locked against other processes while this value lives.
 pub struct Journal {

@@ -12,7 +12,7 @@ use tinygram_host::start::started;
 use super::{Journal, JournalError, refused};
 
 /// The two ends of a connection, the lesser first.
-pub type Ends = (SocketAddr, SocketAddr);
+pub type TriedEnds = (SocketAddr, SocketAddr);
 
 /// A trial of this process; it ends with this value.
 #[derive(Debug)]
@@ -23,13 +23,13 @@ pub struct UnderWay {
 /// A trial of another process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Trial {
+pub struct TrialUnderWay {
     /// The process.
     pub pid: u32,
     started: u64,
     /// Its command, without the program's name.
     pub command: String,
-    sockets: BTreeSet<Ends>,
+    sockets: BTreeSet<TriedEnds>,
 }
 
 impl Journal {
@@ -42,8 +42,8 @@ impl Journal {
     pub fn begin_trial(
         &mut self,
         command: &str,
-        sockets: BTreeSet<Ends>,
-    ) -> Result<Result<UnderWay, Trial>, JournalError> {
+        sockets: BTreeSet<TriedEnds>,
+    ) -> Result<Result<UnderWay, TrialUnderWay>, JournalError> {
         let pid = std::process::id();
         if let Some(other) = self
             .trials()?
@@ -52,7 +52,7 @@ impl Journal {
         {
             return Ok(Err(other));
         }
-        let trial = Trial {
+        let trial = TrialUnderWay {
             pid,
             started: started(pid).unwrap_or(0),
             command: command.to_owned(),
@@ -69,7 +69,7 @@ impl Journal {
     }
 
     /// Returns the trials of processes that run; what others left is removed.
-    fn trials(&self) -> Result<Vec<Trial>, JournalError> {
+    fn trials(&self) -> Result<Vec<TrialUnderWay>, JournalError> {
         let folder = self.folder.path("");
         let entries =
             fs::read_dir(&folder).map_err(|error| refused(&folder, "reading the folder", error))?;
@@ -83,7 +83,7 @@ impl Journal {
             let mut file = self.folder.file(name)?;
             file.read_to_string(&mut text)
                 .map_err(|error| refused(&entry.path(), "reading", error))?;
-            let trial: Option<Trial> = serde_json::from_str(&text).ok();
+            let trial: Option<TrialUnderWay> = serde_json::from_str(&text).ok();
             match trial.filter(|trial| started(trial.pid) == Some(trial.started)) {
                 Some(trial) => all.push(trial),
                 None => {
@@ -108,7 +108,7 @@ const NAME: &str = "trial-";
 mod tests {
     use super::*;
 
-    fn ends(port: u16) -> Ends {
+    fn ends(port: u16) -> TriedEnds {
         let end = |port| SocketAddr::from(([127, 0, 0, 1], port));
         (end(80), end(1000 + port))
     }
@@ -120,14 +120,14 @@ mod tests {
         let mut journal = Journal::open(&state).unwrap();
         // Of another process that runs: that of the tests' parent.
         let other = std::os::unix::process::parent_id();
-        let theirs = |started| Trial {
+        let theirs = |started| TrialUnderWay {
             pid: other,
             started,
             command: "cure 80".to_owned(),
             sockets: [ends(1), ends(2)].into(),
         };
         let file = format!("{NAME}{other}");
-        let write = |trial: &Trial| {
+        let write = |trial: &TrialUnderWay| {
             let text = serde_json::to_vec(trial).unwrap();
             let mut file = journal.folder.file(&file).unwrap();
             file.set_len(0).unwrap();

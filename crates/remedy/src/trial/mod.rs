@@ -134,13 +134,13 @@ pub fn run(bench: &mut Bench<'_>, remedy: &Remedy, course: Course) -> Result<Tri
             let ready = trial.make_ready()?;
             let (figures, verdict) = proof::decide(&pairs, course.demand, course.seed);
             tried.figures = Some(figures);
-            if verdict == Some(Verdict::Kept) && remedy.others_now(trial.bench.hand)? > 0 {
+            if verdict == Some(ProofVerdict::Kept) && remedy.others_now(trial.bench.hand)? > 0 {
                 // Who shares it was not asked whether it helps.
                 trial.drop_ready(ready)?;
-                tried.verdict = Verdict::Shared;
+                tried.verdict = ProofVerdict::Shared;
                 break;
             }
-            if verdict == Some(Verdict::Kept) {
+            if verdict == Some(ProofVerdict::Kept) {
                 tried.took = trial.carry_out(ready)?;
                 tried.kept = trial.give()?;
             } else {

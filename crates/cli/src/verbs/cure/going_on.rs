@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tinygram_host::hand::Hand;
 use tinygram_remedy::apply::{self, Why};
 use tinygram_remedy::follow::{Follower, rules_of};
-use tinygram_remedy::proof::Verdict;
+use tinygram_remedy::proof::ProofVerdict;
 use tinygram_remedy::remedy::{Means, Remedy};
 
 use super::done::{Cured, failed, open};
@@ -27,7 +27,7 @@ pub(super) fn watch_over(
 ) -> Result<(), Failure> {
     let kept = cured.remedies.iter().find_map(|(remedy, tried)| {
         let tried = tried.as_ref()?;
-        (tried.verdict == Verdict::Kept).then_some((remedy, tried))
+        (tried.verdict == ProofVerdict::Kept).then_some((remedy, tried))
     });
     let Some((remedy, tried)) = kept else {
         remark(&format!(

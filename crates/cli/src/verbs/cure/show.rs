@@ -6,9 +6,9 @@ use std::time::Duration;
 use tinygram_host::hand::SocketOption;
 use tinygram_host::knob::KnobSetting;
 use tinygram_remedy::look::Cause;
-use tinygram_remedy::proof::statistics::{Estimate, Figures};
-use tinygram_remedy::proof::{Verdict, extra_segments};
-use tinygram_remedy::remedy::{End, KnobPlace, Means, Remedy, Service};
+use tinygram_remedy::proof::statistics::{Estimate, PairFigures};
+use tinygram_remedy::proof::{ProofVerdict, extra_segments};
+use tinygram_remedy::remedy::{KnobPlace, Means, Remedy, ServiceEnd, WhichEnd};
 use tinygram_remedy::split::Split;
 use tinygram_remedy::trial::Tried;
 
@@ -220,7 +220,7 @@ fn told(plan: &Plan, remedy: &Remedy, expected: Option<&Expected>, tried: &Tried
         }
     );
     if let Some(figures) = &tried.figures {
-        let is_server = |service: &Service| matches!(service.end, End::Server(_));
+        let is_server = |service: &ServiceEnd| matches!(service.end, WhichEnd::Server(_));
         text += &in_figures(figures, remedy.stalling.iter().any(is_server));
         let _ = writeln!(text, "  {}", expected::compared(expected, figures));
     }
@@ -241,8 +241,8 @@ fn told(plan: &Plan, remedy: &Remedy, expected: Option<&Expected>, tried: &Tried
     }
     let sentence = match tried.verdict {
         _ if tried.was_stopped => "Stopped; it was put back.".to_owned(),
-        Verdict::Kept if plan.watch.is_some() => "Kept, for now.".to_owned(),
-        Verdict::Kept => {
+        ProofVerdict::Kept if plan.watch.is_some() => "Kept, for now.".to_owned(),
+        ProofVerdict::Kept => {
             let whom = match &remedy.means {
                 Means::Socket(_) => "the connections that are open now".to_owned(),
                 Means::Knob(_, places) => format!(
@@ -266,16 +266,16 @@ fn told(plan: &Plan, remedy: &Remedy, expected: Option<&Expected>, tried: &Tried
         ProofVerdict::NoEffect => {
             "Put back: turns are not stalled for a shorter time beyond chance.".to_owned()
         }
-        Verdict::OtherIsBetter => "Put back: it helps, and another helps more.".to_owned(),
-        Verdict::Shared => {
+        ProofVerdict::OtherIsBetter => "Put back: it helps, and another helps more.".to_owned(),
+        ProofVerdict::Shared => {
             "Put back: it helps, and by now other connections use what it changes.".to_owned()
         }
-        Verdict::CannotTell => "Put back: cannot tell, too little was seen.".to_owned(),
+        ProofVerdict::CannotTell => "Put back: cannot tell, too little was seen.".to_owned(),
     };
     text + &format!("  {sentence}\n")
 }
 
-fn in_figures(figures: &Figures, at_server: bool) -> String {
+fn in_figures(figures: &PairFigures, at_server: bool) -> String {
     let ratio = |estimate: &Estimate| {
         format!(
             "x{} [{}, {}]",

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use tinygram_host::text::plain;
 use tinygram_remedy::apply::Undone;
-use tinygram_remedy::journal::{Entry, Journal, Place};
+use tinygram_remedy::journal::{Entry, Journal, JournalPlace};
 use tinygram_report::units::counted;
 use tinygram_report::{Document, json};
 
@@ -119,7 +119,7 @@ fn listed_row(id: u64, entry: &Entry) -> ListedRow {
         sockets: entry.sockets.len(),
         place: match &entry.knob {
             None => format!("on {}", counted(entry.sockets.len() as u64, "socket")),
-            Some((Place { route: None, .. }, _)) => {
+            Some((JournalPlace { route: None, .. }, _)) => {
                 format!(
                     "in network namespace {}, for all its connections,",
                     about.netns
