@@ -5,10 +5,6 @@ use std::collections::BTreeSet;
 use procfs::net::TcpNetEntry;
 use procfs::process::{FDTarget, Process, all_processes};
 
-use crate::names::Names;
-use crate::root::Root;
-use crate::target::Target;
-
 /// Checks that a number is not both: the ID of a process that has TCP sockets, and a port of sockets that it does not have.
 ///
 /// # Errors
@@ -43,17 +39,6 @@ pub(crate) fn only_one_of(number: u32) -> Result<(), String> {
     Err(format!(
         "{number} is both a process{name} and a port that others use: pid:{number} means the process, port:{number} the port"
     ))
-}
-
-/// Returns whether a process is meant.
-pub(crate) fn is_anybody(target: &Target, root: &Root) -> bool {
-    let mut names = Names::below(root.clone());
-    let mut processes = all_processes().into_iter().flatten().flatten();
-    processes.any(|process| {
-        let pid = process.pid.cast_unsigned();
-        let about = crate::process::Process::read(pid, "", String::new(), &mut names);
-        target.is_process(&about, &about.name)
-    })
 }
 
 /// Returns the inodes of the sockets that a process has; none if it may not be looked at.

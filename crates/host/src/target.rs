@@ -3,8 +3,11 @@
 use std::fmt;
 use std::net::SocketAddr;
 
+use procfs::process::all_processes;
+
 use crate::groups::roots;
 use crate::meaning;
+use crate::names::Names;
 use crate::place::Place;
 use crate::process::Process;
 use crate::root::Root;
@@ -165,7 +168,18 @@ impl Target {
     /// Returns whether it is a process by its ID or its name, and there is none.
     #[must_use]
     pub fn names_nobody(&self, root: &Root) -> bool {
-        matches!(self, Self::Name(_) | Self::Process(_)) && !meaning::is_anybody(self, root)
+        matches!(self, Self::Name(_) | Self::Process(_)) && !self.is_anybody(root)
+    }
+
+    /// Returns whether a process is meant.
+    fn is_anybody(&self, root: &Root) -> bool {
+        let mut names = Names::below(root.clone());
+        let mut processes = all_processes().into_iter().flatten().flatten();
+        processes.any(|process| {
+            let pid = process.pid.cast_unsigned();
+            let about = Process::read(pid, "", String::new(), &mut names);
+            self.is_process(&about, &about.name)
+        })
     }
 
     /// Returns what a connection would have had to be.

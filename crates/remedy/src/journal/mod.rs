@@ -23,7 +23,7 @@ use tinygram_host::tunable::Tunable;
 use folder::Folder;
 use record::Record;
 pub use record::{About, JournalPlace, Who};
-pub use trials::{TrialUnderWay, TriedEnds, UnderWay};
+pub use trials::{TrialClaim, TrialUnderWay, TriedEnds};
 
 /// The journal, locked against other processes while this value lives.
 pub struct Journal {

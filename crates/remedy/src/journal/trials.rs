@@ -16,7 +16,7 @@ pub type TriedEnds = (SocketAddr, SocketAddr);
 
 /// A trial of this process; it ends with this value.
 #[derive(Debug)]
-pub struct UnderWay {
+pub struct TrialClaim {
     path: PathBuf,
 }
 
@@ -43,7 +43,7 @@ impl Journal {
         &mut self,
         command: &str,
         sockets: BTreeSet<TriedEnds>,
-    ) -> Result<Result<UnderWay, TrialUnderWay>, JournalError> {
+    ) -> Result<Result<TrialClaim, TrialUnderWay>, JournalError> {
         let pid = std::process::id();
         if let Some(other) = self
             .trials()?
@@ -65,7 +65,7 @@ impl Journal {
         file.set_len(0)
             .and_then(|()| file.write_all(&text))
             .map_err(|error| refused(&path, "writing", error))?;
-        Ok(Ok(UnderWay { path }))
+        Ok(Ok(TrialClaim { path }))
     }
 
     /// Returns the trials of processes that run; what others left is removed.
@@ -95,7 +95,7 @@ impl Journal {
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for TrialClaim {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }

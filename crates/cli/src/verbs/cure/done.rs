@@ -11,7 +11,7 @@ use tinygram_host::target::Target;
 use tinygram_remedy::apply::{self, ApplyError};
 use tinygram_remedy::foresee::Recorded;
 use tinygram_remedy::foresee::recording::Session;
-use tinygram_remedy::journal::{Journal, UnderWay};
+use tinygram_remedy::journal::{Journal, TrialClaim};
 use tinygram_remedy::look::{Look, look};
 use tinygram_remedy::proof::{self, ProofVerdict};
 use tinygram_remedy::remedy::{Means, Remedy, candidates};
@@ -214,7 +214,7 @@ fn refuse_nobody(plan: &Plan) -> Result<(), Failure> {
 
 /// Writes down that this process tries something on these sockets. While another one does, it waits with `--watch`, and
 /// else refuses: each would measure what the other sets.
-fn alone(plan: &Plan, sockets: &[&Socket]) -> Result<UnderWay, Failure> {
+fn alone(plan: &Plan, sockets: &[&Socket]) -> Result<TrialClaim, Failure> {
     let ends = sockets.iter().map(|socket| {
         let (one, other) = (socket.local, socket.remote);
         (one.min(other), one.max(other))
