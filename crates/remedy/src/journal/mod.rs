@@ -4,6 +4,7 @@
 //! before the change that it announces. The journal is input: whoever undoes a change acts only on an equal boot,
 //! network namespace and cookie, and only on options that the hand can set.
 
+mod error;
 mod folder;
 mod knobs;
 mod record;
@@ -20,6 +21,7 @@ use tinygram_host::root::{hidden, may_be_hidden};
 use tinygram_host::start::started;
 use tinygram_host::tunable::Tunable;
 
+pub use error::JournalError;
 use folder::Folder;
 use record::Record;
 pub use record::{About, JournalPlace, Who};
@@ -59,38 +61,6 @@ pub struct Entry {
     pub knob: Option<(JournalPlace, Raw)>,
     /// When the process that made it undoes it, in seconds since the epoch; `None` if no time is set.
     pub until: Option<u64>,
-}
-
-/// The reason why the journal cannot be used, in one line.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum JournalError {
-    /// The system refused.
-    #[error("the journal {path}: {doing}: {error}")]
-    Io {
-        /// The file or folder.
-        path: String,
-        /// What was tried.
-        doing: &'static str,
-        /// The system's answer.
-        error: io::Error,
-    },
-    /// Somebody else could have written it.
-    #[error("the journal {path} is not to be trusted: {why}")]
-    Untrusted {
-        /// The file or folder.
-        path: String,
-        /// Why.
-        why: String,
-    },
-}
-
-impl JournalError {
-    /// Returns whether it may not be used by this user.
-    #[must_use]
-    pub fn is_of_privilege(&self) -> bool {
-        matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::PermissionDenied)
-    }
 }
 
 impl Journal {
