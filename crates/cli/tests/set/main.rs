@@ -1,14 +1,12 @@
 //! `tinygram set` on sockets of this process, with a journal of its own.
 #![cfg(target_os = "linux")]
 
+#[path = "../hosting/mod.rs"]
 mod hosting;
+mod refused;
 
-use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -110,32 +108,6 @@ fn what_is_set_is_listed_and_put_back() {
     assert!(!said(&sockets.ps()).contains("nodelay=on (before"));
     assert_eq!(sockets.set(&["--undo"]).status.code(), Some(1));
     assert_eq!(sockets.set(&["--undo", "1"]).status.code(), Some(2));
-}
-
-/// The journal is its owner's. Whoever may not read it does not hear that nothing is in force.
-#[test]
-fn who_may_not_read_the_journal_is_told_that_it_cannot_be_told() {
-    // SAFETY: no argument, cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
-        eprintln!("skipped: it takes root to become another user");
-        return;
-    }
-    let sockets = Sockets::open();
-    let folder = sockets.journal.path().join("state");
-    DirBuilder::new().mode(0o700).create(folder).unwrap();
-    for (words, code) in [
-        (&["--list"][..], 3),
-        (&["--list", "--json"], 3),
-        (&["--undo"], 2),
-        (&["--undo", "1"], 2),
-    ] {
-        let output = sockets.command(words).uid(65_534).output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{}", said(&output));
-        let said = said(&output);
-        assert!(said.contains("cannot tell what is in force"), "{said}");
-        assert!(said.contains("it takes root"), "{said}");
-        assert!(!said.contains("os error"), "{said}");
-    }
 }
 
 /// It needs no privilege either.
@@ -404,89 +376,6 @@ fn a_dry_run_says_what_it_would_follow() {
     let said = said(&output);
     let rule = format!("from port {port} here");
     assert!(said.contains(&rule), "{said}");
-}
-
-#[test]
-fn what_cannot_be_meant_is_refused_in_one_line() {
-    let sockets = Sockets::open();
-    for (words, part) in [
-        (&["PORT"][..], "OPTION=VALUE"),
-        (&["nodelay=on"], "no target"),
-        (&["PORT", "nodelay=perhaps"], "on or off"),
-        (&["PORT", "maxseg=500"], "there is no option maxseg"),
-        (&["PORT", "nodelay=on", "nodelay=off"], "twice"),
-        (&["PORT", "nodelay=on", "--all"], "--all and a target"),
-        (
-            &["PORT", "nodelay=on", "--peer", "nowhere"],
-            "--peer nowhere",
-        ),
-        (&["PORT", "nodelay=on", "--for", "5"], "length of time"),
-        (&["/no/such/group", "nodelay=on"], "no control group"),
-        (&["--undo", "77"], "no change with that number"),
-    ] {
-        let output = sockets.set(words);
-        let said = said(&output);
-        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
-        assert!(said.contains(part) && said.lines().count() == 1, "{said}");
-    }
-    assert_eq!(sockets.nodelay(), [false, false]);
-}
-
-#[test]
-fn a_journal_that_others_could_write_is_refused() {
-    if !may_set() {
-        return;
-    }
-    use std::os::unix::fs::PermissionsExt;
-    let sockets = Sockets::open();
-    let folder = sockets.journal.path().join("state");
-    std::fs::create_dir(&folder).unwrap();
-    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
-    let output = sockets.set(&["PORT", "nodelay=on"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        said(&output).contains("not to be trusted"),
-        "{}",
-        said(&output)
-    );
-    assert_eq!(sockets.nodelay(), [false, false]);
-}
-
-#[test]
-fn without_the_rights_one_line_says_what_it_takes() {
-    // SAFETY: a number.
-    if unsafe { libc::getuid() } != 0 {
-        eprintln!("skipped: only root can become somebody else");
-        return;
-    }
-    let sockets = Sockets::open();
-    // A place that anybody may enter.
-    let folder = tempfile::Builder::new()
-        .prefix("tinygram")
-        .tempdir_in("/tmp")
-        .unwrap();
-    let program = folder.path().join("tinygram");
-    std::fs::copy(env!("CARGO_BIN_EXE_tinygram"), &program).unwrap();
-    open_to_all(folder.path());
-    let mut command = Command::new(&program);
-    command.args(["set", &sockets.port.to_string(), "nodelay=on", "--journal"]);
-    command
-        .arg(folder.path().join("state"))
-        .uid(65_534)
-        .gid(65_534);
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    let said = said(&output);
-    assert!(
-        said.contains("it takes root, or CAP_NET_ADMIN") && said.lines().count() == 1,
-        "{said}"
-    );
-    assert_eq!(sockets.nodelay(), [false, false]);
-}
-
-fn open_to_all(folder: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777)).unwrap();
 }
 
 /// While it waits to put back what it set, a program sets the same value: that is the program's own decision.
