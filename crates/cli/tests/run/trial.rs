@@ -51,7 +51,6 @@ const TRIES: u32 = 3;
 /// The peer thinks for as long as an answer takes, from the answer's first octet on, and asks again.
 /// With its pieces held it gets the first one only with the last, so a turn takes twice as long.
 #[test]
-#[ignore = "long: cargo test --workspace -- --ignored"]
 fn a_service_whose_peers_need_the_first_piece_early_goes_over_to_nodelay() {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (folder.path().join("early.c"), folder.path().join("early"));
