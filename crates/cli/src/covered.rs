@@ -4,6 +4,10 @@
 //! Both are accessed through the process's memory, which leaves nothing behind and needs the same
 //! privilege as reading its descriptors.
 
+// The rule is put into Go and static programs on x86-64 only.
+#[cfg_attr(not(target_arch = "x86_64"), path = "covered/elsewhere.rs")]
+mod grafted;
+
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -13,6 +17,8 @@ use object::{Object, ObjectSymbol};
 use serde::Serialize;
 use tinygram_coalesce::Policy;
 use tinygram_preload::live::{Live, MAGIC, POLICY_AT, SYMBOL};
+
+use grafted::Grafted;
 
 /// Returns whether a file name is that of the library, of any version.
 fn is_the_library(name: &str) -> bool {
@@ -29,8 +35,8 @@ pub(crate) struct Covered {
 enum By {
     /// The library was loaded: the address of its [`Live`].
     Library(u64),
-    /// It was put into a Go program: the address of the shared memory.
-    Graft(u64),
+    /// It was put into a Go or static program.
+    Graft(Grafted),
 }
 
 /// What the library shows.
@@ -58,10 +64,9 @@ impl Covered {
         });
         let memory = PathBuf::from(format!("/proc/{pid}/mem"));
         let Some(line) = line else {
-            let grafted = tinygram_graft::shared::address_in(&maps);
-            return Ok(grafted.map(|address| Self {
+            return Ok(Grafted::in_maps(&maps).map(|grafted| Self {
                 memory,
-                by: By::Graft(address),
+                by: By::Graft(grafted),
             }));
         };
         let words: Vec<_> = line.split_whitespace().collect();
@@ -85,23 +90,10 @@ impl Covered {
 
     /// Returns what the rule shows now; `None` if it has another version, or rests for good.
     pub(crate) fn state(&self) -> io::Result<Option<State>> {
-        match self.by {
-            By::Library(address) => self.state_of_the_library(address),
-            By::Graft(address) => self.state_of_the_graft(address),
+        match &self.by {
+            By::Library(address) => self.state_of_the_library(*address),
+            By::Graft(grafted) => grafted.state(&File::open(&self.memory)?),
         }
-    }
-
-    fn state_of_the_graft(&self, address: u64) -> io::Result<Option<State>> {
-        let shown = tinygram_graft::shared::look(&File::open(&self.memory)?, address)?;
-        Ok(shown.filter(|shown| !shown.is_inert).map(|shown| State {
-            policy: shown.policy.name(),
-            writes_held: shown.held,
-            writes_merged: shown.merged,
-            watchdog_rescues: shown.rescued,
-            went_over_to_nodelay: shown.went_over,
-            services_over_to_nodelay: 0,
-            writes_passed_by_trial: 0,
-        }))
     }
 
     fn state_of_the_library(&self, address: u64) -> io::Result<Option<State>> {
@@ -131,11 +123,11 @@ impl Covered {
     /// Switches to another policy.
     pub(crate) fn switch(&self, policy: Policy) -> io::Result<()> {
         let memory = OpenOptions::new().write(true).open(&self.memory)?;
-        match self.by {
+        match &self.by {
             By::Library(address) => {
                 memory.write_all_at(&[policy as u8], address + POLICY_AT as u64)
             }
-            By::Graft(address) => tinygram_graft::shared::switch(&memory, address, policy),
+            By::Graft(grafted) => grafted.switch(&memory, policy),
         }
     }
 }

@@ -11,9 +11,9 @@ use tinygram_coalesce::Policy;
 use tinygram_preload::page::Page;
 use tinygram_preload::settings::VARIABLE;
 
-use super::plan::Start;
 use super::reach::Reachable;
 use super::show::Show;
+use super::start::Start;
 use super::{Counted, Tracing, cgroup, library, witness};
 use crate::covered::Covered;
 use crate::outcome::{Done, Failure};

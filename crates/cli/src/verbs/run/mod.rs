@@ -1,17 +1,18 @@
 //! `tinygram run`: makes an unmodified program coalesce its small writes and flush when it waits.
 //! book/src/mend/run.md describes what it does to a program, and what it costs.
 
-mod attached;
 mod c_library;
 mod cgroup;
 mod done;
-mod elsewhere;
-mod grafted;
+// The rule is put into Go and static programs on x86-64 only.
+#[cfg_attr(not(target_arch = "x86_64"), path = "elsewhere.rs")]
+mod graft;
 pub(crate) mod library;
 mod plan;
 pub(crate) mod reach;
 mod show;
 mod sites;
+mod start;
 mod stats;
 mod witness;
 
@@ -118,24 +119,15 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     match Plan::of(args).map_err(Failure::Input)? {
         Plan::Switch { pid, policy } => done::switch(pid, policy),
-        Plan::Attach {
-            pid,
-            rule,
-            settings,
-            journal,
-        } => attached::attach(pid, &rule, &settings, &journal),
-        Plan::Detach { pid, journal } => attached::detach(pid, &journal),
+        Plan::Attach { pid, how, journal } => graft::attach(pid, &how, &journal),
+        Plan::Detach { pid, journal } => graft::detach(pid, &journal),
         Plan::InGroup(words) => done::in_control_group(&words),
         Plan::Load {
             start,
             reached,
             folder,
         } => done::load(&start, &reached, folder.as_deref()),
-        Plan::Graft {
-            start,
-            rule,
-            settings,
-        } => grafted::run(&start, &rule, &settings),
+        Plan::Graft { start, how } => graft::run(&start, &how),
     }
 }
 

@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use tinygram_coalesce::{Policy, Rules};
-use tinygram_graft::program::{self, Program};
-use tinygram_graft::shared;
 use tinygram_preload::settings::{MAX_ONLY, Settings};
 
+use super::Args;
+use super::graft::How;
 use super::reach::{self, Reachable, Unreachable};
-use super::{Args, Format};
+use super::start::{ALTERNATIVES, Start, Statistics};
 
 pub(super) enum Plan {
     /// Puts another policy in force in a process that was started under `run`.
@@ -17,8 +17,7 @@ pub(super) enum Plan {
     /// Puts the rule into a Go or static process that runs already.
     Attach {
         pid: u32,
-        rule: Rule,
-        settings: shared::Settings,
+        how: How,
         journal: PathBuf,
     },
     /// Puts back what was in a process before.
@@ -32,40 +31,8 @@ pub(super) enum Plan {
         folder: Option<PathBuf>,
     },
     /// Runs a Go or static program with the rule put into it.
-    Graft {
-        start: Start,
-        rule: Rule,
-        settings: shared::Settings,
-    },
+    Graft { start: Start, how: How },
 }
-
-/// A program that is to be run.
-pub(super) struct Start {
-    /// The program as typed, with its arguments.
-    pub(super) words: Vec<OsString>,
-    /// Its file, or that of the interpreter of a script.
-    pub(super) file: PathBuf,
-    pub(super) settings: Settings<'static>,
-    pub(super) statistics: Option<Statistics>,
-}
-
-/// How what was done is shown, and where, if not on standard error.
-pub(super) struct Statistics {
-    pub(super) format: Format,
-    pub(super) to: Option<PathBuf>,
-}
-
-/// How the rule is put into a Go or static program.
-pub(super) struct Rule {
-    /// Whether its calls are looked at first.
-    pub(super) verify: bool,
-    /// Whether a version of Go that was not tried will do.
-    tries: bool,
-}
-
-/// The alternatives for a program that cannot be reached.
-pub(super) const ALTERNATIVES: &str = "instead, tinygram run --cgroup sets TCP_NODELAY for it in the kernel, or on the machine \
-     that receives: ip route change ... quickack 1";
 
 impl Plan {
     pub(super) fn of(args: &Args) -> Result<Self, String> {
@@ -76,8 +43,7 @@ impl Plan {
         if let Some(pid) = args.attach {
             return Ok(Self::Attach {
                 pid,
-                rule: Rule::of(args),
-                settings: grafted(&settings(args)?, false)?,
+                how: how(args, &settings(args)?, false)?,
                 journal: journal(),
             });
         }
@@ -132,13 +98,17 @@ fn run(args: &Args, file: &Path) -> Result<Plan, String> {
         Err((file, Unreachable::Go | Unreachable::Static)) => {
             let start = start(file)?;
             Ok(Plan::Graft {
-                rule: Rule::of(args),
-                settings: grafted(&start.settings, args.stats.is_some())?,
+                how: how(args, &start.settings, args.stats.is_some())?,
                 start,
             })
         }
         Err((file, reason)) => Err(format!("{} {reason}; {ALTERNATIVES}", file.display())),
     }
+}
+
+/// Returns how a Go or static program is covered; `apart` says whether remote addresses are counted apart.
+fn how(args: &Args, settings: &Settings<'_>, apart: bool) -> Result<How, String> {
+    How::of(settings, apart, args.verify, args.tries)
 }
 
 fn settings(args: &Args) -> Result<Settings<'static>, String> {
@@ -160,38 +130,4 @@ fn settings(args: &Args) -> Result<Settings<'static>, String> {
         only,
         stats: None,
     })
-}
-
-/// Returns the same for a Go or static program; `apart` says whether remote addresses are counted apart.
-fn grafted(settings: &Settings<'_>, apart: bool) -> Result<shared::Settings, String> {
-    if settings.rules.policy == Policy::CorkUntilBlock {
-        return Err(
-            "cork-until-block is for programs that a library can be loaded into; accepted for a Go or \
-             static program: flush-on-block, nodelay, observe"
-                .into(),
-        );
-    }
-    Ok(shared::Settings {
-        rules: settings.rules,
-        only: settings.only.iter().flatten().copied().collect(),
-        apart,
-    })
-}
-
-impl Rule {
-    fn of(args: &Args) -> Self {
-        Self {
-            verify: args.verify,
-            tries: args.tries,
-        }
-    }
-
-    /// Reads a program's file; one whose version of Go was not tried is refused, unless that is asked for.
-    pub(super) fn read(&self, bytes: &[u8]) -> Result<Program, program::Refused> {
-        let program = program::read(bytes)?;
-        match self.tries {
-            true => Ok(program),
-            false => program.tried(),
-        }
-    }
 }

@@ -196,8 +196,11 @@ fn read_elf(bytes: &[u8]) -> Result<Option<(CLibrary, PathBuf)>, Unreachable> {
         return Ok(None);
     };
     let endian = file.endian();
-    match file.elf_header().e_machine(endian) {
+    let machine = file.elf_header().e_machine(endian);
+    match machine {
         elf::EM_X86_64 => {}
+        // Of this machine's own programs those are told apart that no library would reach.
+        elf::EM_AARCH64 if cfg!(target_arch = "aarch64") => {}
         elf::EM_AARCH64 => return Err(Unreachable::Aarch64),
         _ => return Err(Unreachable::OtherMachine),
     }
@@ -210,6 +213,9 @@ fn read_elf(bytes: &[u8]) -> Result<Option<(CLibrary, PathBuf)>, Unreachable> {
     let Some(linker) = interpreter(&file, bytes) else {
         return Err(Unreachable::Static);
     };
+    if machine == elf::EM_AARCH64 {
+        return Err(Unreachable::Aarch64);
+    }
     match CLibrary::of_linker(&linker).filter(|it| it.is_carried()) {
         None => Err(Unreachable::OtherLibc(linker)),
         Some(c_library) => match sanitizer(&file, bytes) {

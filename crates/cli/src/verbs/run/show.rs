@@ -7,7 +7,7 @@ use tinygram_preload::settings::Settings;
 use tinygram_report::Destination;
 
 use super::Format;
-use super::plan::Start;
+use super::start::Start;
 use super::stats::{self, Counts};
 use super::witness::End;
 use crate::outcome::Failure;

@@ -8,24 +8,19 @@ use tinygram_graft::detach;
 use tinygram_graft::journal::{self, Journal, Record};
 use tinygram_graft::object::Object;
 use tinygram_graft::plant::Failed;
-use tinygram_graft::shared::Settings;
 
-use super::elsewhere;
-use super::plan::{ALTERNATIVES, Rule};
+use super::How;
+use super::verified;
 use crate::covered::Covered;
 use crate::outcome::{Done, Failure};
 use crate::verbs::print;
+use crate::verbs::run::start::ALTERNATIVES;
 
 /// Puts the rule into a running process.
-pub(super) fn attach(
-    pid: u32,
-    rule: &Rule,
-    settings: &Settings,
-    journal: &Path,
-) -> Result<Done, Failure> {
+pub(in crate::verbs::run) fn attach(pid: u32, how: &How, journal: &Path) -> Result<Done, Failure> {
     let exe = format!("/proc/{pid}/exe");
     let bytes = fs::read(&exe).map_err(|error| looking(pid, &error))?;
-    let program = rule.read(&bytes).map_err(|why| {
+    let program = how.read(&bytes).map_err(|why| {
         Failure::Input(format!(
             "process {pid} ({}) {why}; {ALTERNATIVES}",
             fs::read_link(&exe).unwrap_or_default().display()
@@ -41,18 +36,18 @@ pub(super) fn attach(
         program: &program,
         build,
         object: &object,
-        settings,
-        is_verified: rule.verify,
+        settings: &how.settings,
+        is_verified: how.verify,
     };
     let attached = attach::attach(pid, what, &journal).map_err(|error| failed(pid, error))?;
     if let Some(verified) = &attached.verified {
-        print(elsewhere::told(verified, pid).as_bytes())?;
+        print(verified::told(verified, pid).as_bytes())?;
     }
     print(
         format!(
             "process {pid}: {} (its threads stood still for {:.1} ms); tinygram run --detach {pid} puts back what was \
              there\n",
-            settings.rules.policy.name(),
+            how.settings.rules.policy.name(),
             attached.stood_still.as_secs_f64() * 1e3,
         )
         .as_bytes(),
@@ -61,7 +56,7 @@ pub(super) fn attach(
 }
 
 /// Puts back what was in a process before.
-pub(super) fn detach(pid: u32, journal: &Path) -> Result<Done, Failure> {
+pub(in crate::verbs::run) fn detach(pid: u32, journal: &Path) -> Result<Done, Failure> {
     let bytes = fs::read(format!("/proc/{pid}/exe")).map_err(|error| looking(pid, &error))?;
     let journal = open(pid, journal)?;
     let record = journal

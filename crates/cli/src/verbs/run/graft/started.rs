@@ -1,5 +1,4 @@
-//! Go programs and static ones: no library can be loaded into them, so the rule is put in by
-//! `tinygram-graft`.
+//! A program that is started with the rule in it.
 
 use std::fs;
 use std::io::Write;
@@ -10,17 +9,18 @@ use tinygram_coalesce::unmapped;
 use tinygram_graft::launch::{self, Listener};
 use tinygram_graft::layout::{self, Cause, Inert, Shared};
 use tinygram_graft::object::Object;
-use tinygram_graft::shared::Settings;
 use tinygram_graft::verify::Verified;
 
-use super::plan::{ALTERNATIVES, Rule, Start};
-use super::show::Show;
-use super::stats::{Counts, Escaped, Peer};
-use super::{elsewhere, witness};
+use super::How;
+use super::verified;
 use crate::outcome::{Done, Failure};
+use crate::verbs::run::show::Show;
+use crate::verbs::run::start::{ALTERNATIVES, Start};
+use crate::verbs::run::stats::{Counts, Escaped, Peer};
+use crate::verbs::run::{done, witness};
 
 /// Becomes the program, with the rule in it.
-pub(super) fn run(start: &Start, rule: &Rule, settings: &Settings) -> Result<Done, Failure> {
+pub(in crate::verbs::run) fn run(start: &Start, how: &How) -> Result<Done, Failure> {
     let file = &start.file;
     let refused = |why: &dyn std::fmt::Display| {
         Failure::Input(format!("{} {why}; {ALTERNATIVES}", file.display()))
@@ -29,7 +29,7 @@ pub(super) fn run(start: &Start, rule: &Rule, settings: &Settings) -> Result<Don
         doing: format!("reading {}", file.display()),
         error,
     })?;
-    let program = rule.read(&bytes).map_err(|why| refused(&why))?;
+    let program = how.read(&bytes).map_err(|why| refused(&why))?;
     let object =
         Object::carried().ok_or_else(|| refused(&"needs an x86-64 build of this command"))?;
     let listener = Listens {
@@ -38,10 +38,10 @@ pub(super) fn run(start: &Start, rule: &Rule, settings: &Settings) -> Result<Don
     let begins = launch::Start {
         program: &program,
         object: &object,
-        settings,
-        is_verified: rule.verify,
+        settings: &how.settings,
+        is_verified: how.verify,
     };
-    let command = super::done::command(&start.words);
+    let command = done::command(&start.words);
     Err(refused(&launch::become_program(command, begins, listener)))
 }
 
@@ -52,7 +52,7 @@ struct Listens<'a> {
 
 impl Listener for Listens<'_> {
     fn verified(&mut self, verified: &Verified, pid: u32) {
-        let _ = std::io::stderr().write_all(elsewhere::told(verified, pid).as_bytes());
+        let _ = std::io::stderr().write_all(verified::told(verified, pid).as_bytes());
     }
 
     fn ended(&mut self, shared: &Shared, process: &OwnedFd) {
