@@ -20,7 +20,6 @@ mod sink;
 mod sites;
 mod stacks;
 mod starts;
-mod trial;
 mod unprivileged;
 
 use std::process::Command;
