@@ -9,8 +9,8 @@ use crate::capture::Capture;
 use crate::group::seconds;
 use crate::results::Diagnosis;
 
-/// Returns what to say of the captures in which nothing stalled; an empty text if something did in each. `verbose` names all captures that
-/// cannot tell.
+/// Returns what to say of the captures in which nothing stalled; an empty text if something did in each. `verbose` names
+/// all captures that cannot tell.
 pub fn outcome(results: &Diagnosis, verbose: bool) -> String {
     let total = results.total();
     let mut out = String::new();
@@ -38,19 +38,15 @@ pub fn outcome(results: &Diagnosis, verbose: bool) -> String {
     }
     let untold = results.untold().count();
     if total.stalls > 0 {
-        return out + &without(results, verbose);
+        return out + &without(results, no_stalls(total.some_kinds), verbose);
     }
     if untold == results.captures.len() {
         return out;
     }
     let _ = write!(
         out,
-        "No stalls{}: {} with {} in {}",
-        if total.some_kinds {
-            " of the kind asked for (--kind)"
-        } else {
-            ""
-        },
+        "{}: {} with {} in {}",
+        no_stalls(total.some_kinds),
         counted(total.connections.into(), "connection"),
         counted(total.segments, "segment"),
         seconds(total.last_ns - total.first_ns)
@@ -68,19 +64,27 @@ pub fn outcome(results: &Diagnosis, verbose: bool) -> String {
     out
 }
 
-/// Returns which of several captures have no stalls, where others have; an empty text if none is so. `verbose` names
-/// them all.
-fn without(results: &Diagnosis, verbose: bool) -> String {
+/// Returns how it is said that there are none; `some_kinds` if only some were asked for.
+fn no_stalls(some_kinds: bool) -> &'static str {
+    match some_kinds {
+        true => "No stalls of the kind asked for (--kind)",
+        false => "No stalls",
+    }
+}
+
+/// Returns which of several captures have no stalls, where others have, in the words of `none`; an empty text if none is
+/// so. `verbose` names them all.
+fn without(results: &Diagnosis, none: &str, verbose: bool) -> String {
     let is_without = |it: &&Capture| matches!(it.report.summary.verdict(), Verdict::None);
     let all = results.captures.iter().filter(is_without);
     let names: Vec<_> = all.map(|it| it.name.as_str()).collect();
     match &names[..] {
         [] => String::new(),
         [first, others @ ..] if !verbose && others.len() > 1 => format!(
-            "No stalls in {first} and {} (--verbose names them).\n",
+            "{none} in {first} and {} (--verbose names them).\n",
             counted(others.len() as u64, "other capture")
         ),
-        _ => format!("No stalls in {}.\n", names.join(", ")),
+        _ => format!("{none} in {}.\n", names.join(", ")),
     }
 }
 

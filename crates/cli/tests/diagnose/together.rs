@@ -28,6 +28,14 @@ fn captures_without_stalls_are_named_where_another_has_some() {
     let both = format!("No stalls in {}, {}.\n", clean.display(), idle.display());
     assert!(said(&[&clean, &stalls, &idle]).contains(&both));
     assert!(!said(&[&stalls]).contains("No stalls"));
+    // Of one kind alone it says no more than that.
+    let (other, kind) = (corpus("flood-nodelay.pcap"), "--kind=write-write-read");
+    let of_a_kind = text(&diagnose(&[kind], &[&stalls, &other]).stdout);
+    let line = format!(
+        "No stalls of the kind asked for (--kind) in {}.\n",
+        other.display()
+    );
+    assert!(of_a_kind.contains(&line), "{of_a_kind}");
 }
 
 #[test]
