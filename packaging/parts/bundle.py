@@ -230,6 +230,7 @@ def wheel(release, _):
         environment["TINYGRAM_PAGE"] = str(release.work / "made/tinygram.html")
     # Cargo's target folder of its own, because the package is a workspace of its own.
     environment["CARGO_TARGET_DIR"] = str(release.work / "python")
+    environment["RUSTC_WRAPPER"] = str(PROJECT / "packaging/parts/rustc")
     # Ours are beside the package's manifest; maturin takes those of others from there, too.
     third = licences(release)[-1]
     beside = PROJECT / "python" / third.name
