@@ -86,9 +86,12 @@ impl Work {
         if frames == 0 {
             return Err(format!("{name} {error}"));
         }
-        self.remarks.push(format!(
-            "tinygram: {name} {error}; the {frames} frames before are reported"
-        ));
+        let before = match frames {
+            1 => "the frame before is".to_owned(),
+            _ => format!("the {frames} frames before are"),
+        };
+        self.remarks
+            .push(format!("tinygram: {name} {error}; {before} reported"));
         self.broken = Some(error);
         Ok(())
     }
@@ -100,9 +103,11 @@ impl Work {
             [first, .., last] => format!("{first} to {last}"),
             [] => String::new(),
         };
+        let mut report = self.analyzer.finish();
+        report.summary.incomplete = self.broken.is_some();
         Capture {
             name,
-            report: self.analyzer.finish(),
+            report,
             first_connection: 0,
             broken: self.broken,
             sources: self.sources,

@@ -36,6 +36,7 @@ pub fn outcome(results: &Diagnosis, verbose: bool) -> String {
             let _ = writeln!(out, "  To see more: {}.", obstacle.remedy());
         }
     }
+    out += &read_of_incomplete(results);
     let untold = results.untold().count();
     if total.stalls > 0 {
         return out + &without(results, no_stalls(total.some_kinds), verbose);
@@ -62,6 +63,38 @@ pub fn outcome(results: &Diagnosis, verbose: bool) -> String {
         None => writeln!(out, "."),
     };
     out
+}
+
+/// Returns how much was read of each capture that could not be read to its end and in which nothing stalled until there.
+fn read_of_incomplete(results: &Diagnosis) -> String {
+    let mut out = String::new();
+    for (capture, _) in results.untold() {
+        if let Some(error) = &capture.broken {
+            let summary = &capture.report.summary;
+            let _ = writeln!(
+                out,
+                "  {} {error}. Nothing stalled in what was read: {} of TCP in {}.",
+                capture.name,
+                counted(summary.segments, "segment"),
+                seconds(summary.last_ns - summary.first_ns)
+            );
+        }
+    }
+    out
+}
+
+/// Returns where captures with stalls end too early, a sentence each.
+fn ends_of_incomplete(results: &Diagnosis) -> impl Iterator<Item = String> {
+    results.captures.iter().filter_map(|capture| {
+        let error = capture.broken.as_ref()?;
+        let summary = &capture.report.summary;
+        (summary.stalls > 0).then(|| {
+            format!(
+                "{} {error}: what came after frame {} is not in this.",
+                capture.name, summary.frames
+            )
+        })
+    })
 }
 
 /// Returns how it is said that there are none; `some_kinds` if only some were asked for.
@@ -159,6 +192,7 @@ fn because<'a>(each: impl Iterator<Item = &'a str>, all: u64) -> String {
 pub fn asides(results: &Diagnosis) -> Vec<String> {
     let total = &results.total();
     let mut sentences = Vec::new();
+    sentences.extend(ends_of_incomplete(results));
     sentences.extend(slower(total));
     if total.possible > 0 {
         let stalls = match total.possible {

@@ -52,6 +52,8 @@ pub enum Obstacle {
     NoClock,
     /// The clock that stamped the frames is too coarse to tell a delayed ACK.
     CoarseClock,
+    /// The capture is cut off or damaged, and could not be read to its end.
+    Incomplete,
     /// Too many frames are missing from the capture.
     FramesMissing,
     /// IP fragments hide the TCP headers.
@@ -123,7 +125,7 @@ impl FromIterator<Obstacle> for Obstacles {
 
 impl Obstacle {
     /// All obstacles.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::NoTcp,
         Self::Filtered,
         Self::OneDirection,
@@ -132,6 +134,7 @@ impl Obstacle {
         Self::ClockJumps,
         Self::NoClock,
         Self::CoarseClock,
+        Self::Incomplete,
         Self::FramesMissing,
         Self::Fragments,
         Self::LinkType,
@@ -199,6 +202,11 @@ impl Obstacle {
                 "coarse-clock",
                 "the frames are stamped too coarsely to tell a delayed ACK",
                 "capture with microseconds: tcpdump's default",
+            ),
+            Self::Incomplete => (
+                "incomplete",
+                "the capture is cut off or damaged, and what follows could not be read",
+                "copy or download it again after its capture has ended (SIGINT, not SIGKILL, ends tcpdump whole)",
             ),
             Self::FramesMissing => (
                 "frames-missing",

@@ -1,5 +1,6 @@
 //! `tinygram diagnose` as a user runs it, on the recorded corpus.
 
+mod cut_off;
 #[path = "../pages/mod.rs"]
 mod pages;
 mod perhaps;
@@ -234,22 +235,6 @@ fn captures_that_cannot_tell_for_one_reason_are_one_line() {
     for number in 0..5 {
         assert!(line.contains(&format!("one-way-{number}.pcap")), "{line}");
     }
-}
-
-#[test]
-fn a_cut_capture_is_reported_up_to_the_cut() {
-    let whole = std::fs::read(corpus("wwr-client.pcap")).unwrap();
-    let cut = scratch("cut.pcap");
-    std::fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
-    let output = diagnose(&["--json"], &[&cut]);
-    assert_eq!(output.status.code(), Some(0));
-    assert!(text(&output.stderr).contains("is cut off inside the record"));
-    let document = json(&output);
-    assert_eq!(
-        document["summary"]["incomplete"].as_array().unwrap().len(),
-        1
-    );
-    assert!(document["summary"]["stalls"].as_u64().unwrap() >= 2);
 }
 
 #[test]

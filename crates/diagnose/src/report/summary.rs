@@ -60,6 +60,8 @@ pub struct Summary {
     pub unseen: Unseen,
     /// Findings that were counted but not kept.
     pub dropped_findings: u64,
+    /// Whether reading ended before the capture did: it is cut off or damaged.
+    pub incomplete: bool,
     /// Whether only some kinds of findings were asked for.
     pub some_kinds: bool,
     /// Connections that were counted but not listed.
@@ -122,6 +124,7 @@ impl Summary {
             (Obstacle::Tunnels, unseen.tunnels * 2 > frames),
             (Obstacle::TooShort, sight.data == sight.alone),
             (Obstacle::OneDirection, sight.one_direction * 2 > sight.data),
+            (Obstacle::Incomplete, self.incomplete),
             (Obstacle::FramesMissing, sight.gappy * 2 > sight.data),
             (Obstacle::NoClock, !clock),
             (Obstacle::ClockJumps, jumps),
@@ -251,6 +254,7 @@ impl std::ops::AddAssign<&Summary> for Summary {
         self.possible_ns += other.possible_ns;
         self.unseen += &other.unseen;
         self.sight += &other.sight;
+        self.incomplete |= other.incomplete;
         self.some_kinds |= other.some_kinds;
         self.dropped_findings += other.dropped_findings;
         self.unlisted_connections += other.unlisted_connections;

@@ -14,11 +14,13 @@ pub(super) fn open(source: Box<dyn Read>) -> Result<Window, CaptureError> {
     }
     Ok(match *window.available() {
         #[cfg(feature = "gzip")]
-        [0x1f, 0x8b, ..] => Window::new(Box::new(flate2::read::MultiGzDecoder::new(window))),
+        [0x1f, 0x8b, ..] => {
+            Window::unpacked("gzip", Box::new(flate2::read::MultiGzDecoder::new(window)))
+        }
         #[cfg(not(feature = "gzip"))]
         [0x1f, 0x8b, ..] => return Err(CaptureError::NotInThisBuild { packed: "gzip" }),
         #[cfg(feature = "zstd")]
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Window::new(Box::new(Zstd::new(window))),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Window::unpacked("zstd", Box::new(Zstd::new(window))),
         #[cfg(not(feature = "zstd"))]
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
             return Err(CaptureError::NotInThisBuild { packed: "zstd" });

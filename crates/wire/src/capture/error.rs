@@ -31,6 +31,14 @@ pub enum CaptureError {
         /// Offset of the unfinished record in the (unpacked) stream, in bytes.
         at: u64,
     },
+    /// What is packed ends before its end.
+    #[error("is cut off: its {packed} data breaks off after {at} unpacked bytes")]
+    PackedCutOff {
+        /// The name of the format that it is packed by.
+        packed: &'static str,
+        /// How many bytes could be unpacked.
+        at: u64,
+    },
     /// A record contradicts itself.
     #[error("is damaged at byte {at}: {what}")]
     Damaged {
@@ -42,6 +50,14 @@ pub enum CaptureError {
     /// Reading or unpacking failed.
     #[error("cannot be read: {0}")]
     Io(#[from] std::io::Error),
+}
+
+impl CaptureError {
+    /// Returns whether the source ends too early, and is right until there.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        matches!(self, Self::CutOff { .. } | Self::PackedCutOff { .. })
+    }
 }
 
 fn bytes(count: usize) -> String {

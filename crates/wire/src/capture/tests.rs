@@ -253,6 +253,32 @@ fn damage_is_named_and_what_came_before_is_kept() {
     ));
 }
 
+#[cfg(all(feature = "gzip", feature = "zstd"))]
+#[test]
+fn what_is_packed_is_cut_off_wherever_it_is_cut() {
+    use std::io::Write;
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&pcap()).unwrap();
+    let level = ruzstd::encoding::CompressionLevel::Fastest;
+    let zstd = ruzstd::encoding::compress_to_vec(pcap().as_slice(), level);
+    for (whole, name) in [(gzip.finish().unwrap(), "gzip"), (zstd, "zstd")] {
+        for cut in 5..whole.len() {
+            let read_all = || -> Result<(), CaptureError> {
+                let mut reader = Reader::new(Cursor::new(whole[..cut].to_vec()))?;
+                while reader.next_frame()?.is_some() {}
+                Ok(())
+            };
+            let error = read_all().expect_err("there is more");
+            assert!(error.is_cut_off(), "{cut}: {error}");
+            let said = error.to_string();
+            assert!(
+                said.contains(&format!("its {name} data breaks off")),
+                "{cut}: {said}"
+            );
+        }
+    }
+}
+
 #[test]
 fn comments_reach_the_frames_and_all_else_stays() {
     for source in [pcap(), pcapng()] {

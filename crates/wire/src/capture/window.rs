@@ -1,13 +1,16 @@
 //! A window that slides over a stream: it keeps the bytes that are still needed in memory and drops
 //! those that are done with.
 
-use std::io::{ErrorKind, Read};
+use std::error::Error;
+use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 
 use super::CaptureError;
 
 pub(super) struct Window {
     source: Box<dyn Read>,
+    /// The name of the format that the source unpacks, if it unpacks one.
+    packed: Option<&'static str>,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -19,10 +22,19 @@ impl Window {
     pub(super) fn new(source: Box<dyn Read>) -> Self {
         Self {
             source,
+            packed: None,
             buffer: vec![0; FIRST_CAPACITY],
             start: 0,
             end: 0,
             offset: 0,
+        }
+    }
+
+    /// Returns a window over what `source` unpacks of this format.
+    pub(super) fn unpacked(packed: &'static str, source: Box<dyn Read>) -> Self {
+        Self {
+            packed: Some(packed),
+            ..Self::new(source)
         }
     }
 
@@ -59,10 +71,20 @@ impl Window {
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(CaptureError::Io(error)),
+                Err(error) => return Err(self.failed(error)),
             }
         }
         Ok(true)
+    }
+
+    fn failed(&self, error: io::Error) -> CaptureError {
+        match self.packed {
+            Some(packed) if ends_early(&error) => CaptureError::PackedCutOff {
+                packed,
+                at: self.offset + (self.end - self.start) as u64,
+            },
+            _ => CaptureError::Io(error),
+        }
     }
 
     /// Returns the bytes that are available now.
@@ -96,13 +118,29 @@ impl Window {
     }
 }
 
+/// Returns whether an unpacker failed because there was no more to unpack: it or a reason of it says so.
+fn ends_early(error: &io::Error) -> bool {
+    let is_end = |it: &(dyn Error + 'static)| {
+        let it = it.downcast_ref::<io::Error>();
+        it.is_some_and(|it| it.kind() == ErrorKind::UnexpectedEof)
+    };
+    let mut reason = error.get_ref().map(|it| it as &(dyn Error + 'static));
+    while let Some(it) = reason {
+        if is_end(it) {
+            return true;
+        }
+        reason = it.source();
+    }
+    error.kind() == ErrorKind::UnexpectedEof
+}
+
 /// Many captures are small.
 const FIRST_CAPACITY: usize = 8 * 1024;
 /// Large enough that reads are rare, small enough to stay in the second-level cache.
 const CAPACITY: usize = 64 * 1024;
 
 impl Read for Window {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.start == self.end {
             return self.source.read(into);
         }

@@ -27,7 +27,9 @@ pub(crate) fn run(args: Args) -> Result<Done, Failure> {
     plan.unread.iter().for_each(Failure::say);
     let results = done::Results::of(&plan, &mut |so_far| told.tell(so_far))?;
     results.unread.iter().for_each(Failure::say);
-    let partly = !plan.unread.is_empty() || !results.unread.is_empty();
+    let partly = !plan.unread.is_empty()
+        || !results.unread.is_empty()
+        || results.diagnosis.total().incomplete;
     // A finding counts more than what could not be read, and that more than what cannot be told.
     let done = match (
         plan.fail_on.iter().any(|it| results.meets(it)),

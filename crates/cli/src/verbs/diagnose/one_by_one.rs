@@ -75,8 +75,7 @@ fn read(
     };
     let silent = |_: &Analyzer| Ok(());
     // A live capture that is stopped may end inside a record.
-    let is_no_stop =
-        |error: &CaptureError| !(stop::is_asked() && matches!(error, CaptureError::CutOff { .. }));
+    let is_no_stop = |error: &CaptureError| !(stop::is_asked() && error.is_cut_off());
     // The progress ends with its arm, before anything is said.
     Ok(match input {
         Input::File(path) => {
