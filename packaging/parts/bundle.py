@@ -157,18 +157,26 @@ Description: finds, explains and removes stalls and floods of small TCP segments
 """
 
 # While the program is still there, what it changed is put back and what `install` wrote is taken out; a purge removes
-# what it keeps on disk.
+# what it keeps on disk. packaging/parts/removal tries it.
 PRERM = """\
 #!/bin/sh
 set -e
 if [ "$1" = remove ]; then
-  # The program knows where the journal is: in a chroot it is the host's.
-  /usr/bin/tinygram set --undo 2>/dev/null || true
+  # In a chroot, or in a container that sees the host's processes, the journal is the host's, and so are the changes in it.
+  if [ "$(stat -Lc %d:%i /proc/1/root 2> /dev/null)" = "$(stat -Lc %d:%i /)" ] && [ -z "$DPKG_ROOT" ]; then
+    code=0
+    said=$(/usr/bin/tinygram set --undo 2>&1) || code=$?
+    # 1: nothing was in force.
+    [ "$code" = 1 ] || echo "$said"
+    [ "$code" -le 1 ] || echo "tinygram: not all was put back (above); the journal, /var/lib/tinygram, stays until a purge"
+  elif [ -s /proc/1/root/var/lib/tinygram/journal ]; then
+    echo "tinygram: this is not the root of the running system; what is changed there stays, until \`tinygram set --undo\` there"
+  fi
   if [ -e /var/lib/tinygram/installed.json ]; then
-    /usr/bin/tinygram install --remove || true
+    /usr/bin/tinygram install --remove || echo "tinygram: not all that install wrote is taken out (above)"
   fi
   if [ -d /run/systemd/system ]; then
-    systemctl --quiet disable --now tinygram-watch.service 2>/dev/null || true
+    systemctl --quiet disable --now tinygram-watch.service || true
   fi
 fi
 """
