@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tarfile
 
-from . import windows
+from . import book, windows
 from .build import TARGETS, Rust
 from .common import PROJECT, CannotBuild, output, run, tool
 
@@ -42,7 +42,7 @@ def documents(release, program, to):
     pages.mkdir(parents=True, exist_ok=True)
     for verb in [None, *verbs(program)]:
         name = "tinygram" if verb is None else f"tinygram-{verb}"
-        text = output([program, "man", *([verb] if verb else [])])
+        text = output([program, "man", *([verb] if verb else [])]) + FILES
         (pages / f"{name}.1.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
     for shell, file in [("bash", "bash-completion/completions/tinygram"), ("zsh", "zsh/vendor-completions/_tinygram"),
                         ("fish", "fish/vendor_completions.d/tinygram.fish")]:
@@ -75,6 +75,7 @@ def archives(release, _):
             continue
         files = {f"{base}/{file.name}": file for file in [folder / "tinygram", *licences(release)]}
         files[f"{base}/README.md"] = PROJECT / "packaging/archive.md"
+        files |= {f"{base}/{path}": file for path, file in book.carried().items()}
         yield packed(release, release.to / f"{base}.tar.gz", files)
     yield packed(release, release.to / f"tinygram-{release.version}-line-tables.tar.gz", debug)
 
@@ -111,6 +112,9 @@ def deb(release, _):
     write(unit, usr / "lib/systemd/system/tinygram-watch.service")
     for file in licences(release):
         place(file, usr / "share/doc/tinygram" / ("copyright" if file.name.startswith("LICENCES") else file.name), 0o644)
+    book.check(native(release), verbs(native(release)))
+    for path, file in book.carried().items():
+        place(file, usr / "share/doc/tinygram" / path, 0o755 if os.access(file, os.X_OK) else 0o644)
     for name in ["dashboard.json", "rules.yaml"]:
         place(PROJECT / "contrib/watch" / name, usr / "share/tinygram" / name, 0o644)
     page = release.to / "tinygram.html"
@@ -140,6 +144,14 @@ def write(text, to, mode=0o644):
     to.write_text(text)
     to.chmod(mode)
 
+
+# What the help calls "the book".
+FILES = """\
+.SH FILES
+.TP
+.I /usr/share/doc/tinygram/book/src/index.md
+The book, as text.
+"""
 
 CONTROL = """\
 Package: tinygram
@@ -239,10 +251,13 @@ def wheel(release, _):
     # Cargo's target folder of its own, because the package is a workspace of its own.
     environment["CARGO_TARGET_DIR"] = str(release.work / "python")
     environment["RUSTC_WRAPPER"] = str(PROJECT / "packaging/parts/rustc")
-    # Ours are beside the package's manifest; maturin takes those of others from there, too.
+    # Ours are beside the package's manifest; maturin takes those of others from there, too, and documents from this folder.
     third = licences(release)[-1]
     beside = PROJECT / "python" / third.name
     shutil.copyfile(third, beside)
+    data = PROJECT / "python/tinygram._native.data"
+    for path, file in book.carried().items():
+        place(file, data / "data/share/doc/tinygram" / path, 0o644)
     out = release.work / "wheels"
     shutil.rmtree(out, ignore_errors=True)
     try:
@@ -250,5 +265,6 @@ def wheel(release, _):
              sys.executable, "--manifest-path", PROJECT / "python/Cargo.toml", "--out", out, "--locked"], env=environment)
     finally:
         beside.unlink()
+        shutil.rmtree(data)
     for made in out.glob("*.whl"):
         yield pathlib.Path(shutil.copy2(made, release.to / made.name))

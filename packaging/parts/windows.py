@@ -5,6 +5,7 @@ import shutil
 import time
 import zipfile
 
+from . import book
 from .build import FEATURES, TARGETS, Rust
 from .common import PROJECT, run, stripped, tool
 
@@ -34,6 +35,7 @@ def archive(release, base, licences):
     name = "x86_64-windows"
     files = {file.name: file for file in [release.made(name) / "tinygram.exe", *licences]}
     files["README.md"] = PROJECT / "packaging/archive-windows.md"
+    files |= book.carried()
     octets = io.BytesIO()
     with zipfile.ZipFile(octets, "w") as packed:
         for entry, file in sorted(files.items()):
