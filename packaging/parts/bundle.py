@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tarfile
 
-from . import book, windows
+from . import book, inventory, windows
 from .build import TARGETS, Rust
 from .common import PROJECT, CannotBuild, output, run, tool
 
@@ -51,10 +51,10 @@ def documents(release, program, to):
         path.write_text(output([program, "completions", shell]))
 
 
-def licences(release):
+def licences(release, third=inventory.LINUX):
     """The files of licences: ours, and those of what is linked in."""
     files = [PROJECT / name for name in LICENCES]
-    third = release.to / "LICENCES-THIRD-PARTY.txt"
+    third = release.to / third
     if not third.exists():
         raise CannotBuild("it needs licences, which were not made")
     return [*files, third]
@@ -71,7 +71,7 @@ def archives(release, _):
         base = f"tinygram-{release.version}-{name}"
         debug |= {file.name: file for file in folder.glob("*.debug")}
         if name == "x86_64-windows":
-            yield windows.archive(release, base, licences(release))
+            yield windows.archive(release, base, licences(release, inventory.WINDOWS))
             continue
         files = {f"{base}/{file.name}": file for file in [folder / "tinygram", *licences(release)]}
         files[f"{base}/README.md"] = PROJECT / "packaging/archive.md"

@@ -5,13 +5,17 @@ from .common import PROJECT, run, tool
 
 
 def licences(release, _):
-    """Writes the licences of everything that is linked into the programs, each text once."""
+    """Writes the licences of everything that is linked into the programs, each text once: of Linux's, and of that for Windows."""
     tool("cargo-about", package="cargo install cargo-about --locked --features cli")
-    to = release.to / "LICENCES-THIRD-PARTY.txt"
-    run(["cargo", "about", "generate", "--fail", "--locked", "--features", FEATURES, "--manifest-path",
-         PROJECT / "crates/cli/Cargo.toml", "--config",
-         PROJECT / "packaging/about.toml", PROJECT / "packaging/about.hbs", "--output-file", to], env=release.environment())
-    yield to
+    for name, only in [(LINUX, []), (WINDOWS, ["--target", TARGETS["x86_64-windows"][0]])]:
+        to = release.to / name
+        run(["cargo", "about", "generate", "--fail", "--locked", "--features", FEATURES, *only, "--manifest-path",
+             PROJECT / "crates/cli/Cargo.toml", "--config",
+             PROJECT / "packaging/about.toml", PROJECT / "packaging/about.hbs", "--output-file", to], env=release.environment())
+        yield to
+
+
+LINUX, WINDOWS = "LICENCES-THIRD-PARTY.txt", "LICENCES-THIRD-PARTY-WINDOWS.txt"
 
 
 def sbom(release, _):
