@@ -181,13 +181,15 @@ fn the_last_export_has_every_hold() {
 
 #[test]
 fn a_busy_collector_is_asked_again() {
-    let (address, _got) = receiver(&["503 Service Unavailable\r\nRetry-After: 1", "200 OK"]);
+    const BUSY: &str = "503 Service Unavailable\r\nRetry-After: 1";
+    const TOO_MANY: &str = "429 Too Many Requests\r\nRetry-After: 1";
+    let (address, _got) = receiver(&[BUSY, TOO_MANY, "200 OK"]);
     let Some(output) = watch(&address.to_string()) else {
         return;
     };
     let (_, summary) = told(&output);
     assert!(output.status.success(), "{summary}");
-    assert_eq!(summary["otlp"]["failed_attempts"], 1, "{summary}");
+    assert_eq!(summary["otlp"]["failed_attempts"], 2, "{summary}");
     assert_eq!(summary["otlp"]["exports"], 1, "{summary}");
 }
 
@@ -209,7 +211,7 @@ fn a_collector_that_comes_back_has_what_it_missed() {
     assert_eq!(holds(&Request::decode(&*last).unwrap()), stalls as u64);
 }
 
-/// One that is not there, one that redirects, one that refuses, and one that never answers.
+/// One that is not there, one that redirects, three that refuse, and one that never answers.
 #[test]
 #[ignore = "long: cargo test --workspace -- --ignored"]
 fn what_is_lost_is_counted_and_said() {
@@ -220,10 +222,14 @@ fn what_is_lost_is_counted_and_said() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let (moved, _got) = receiver(&["307 Temporary Redirect\r\nLocation: http://127.0.0.1:1/"]);
     let (refuses, _got) = receiver(&["400 Bad Request"]);
+    let (small, _got) = receiver(&["413 Content Too Large"]);
+    let (busy, _got) = receiver(&["429 Too Many Requests\r\nRetry-After: 60"]);
     for (address, why) in [
         (closed, "refused"),
         (moved, "redirects are not followed"),
         (refuses, "status 400"),
+        (small, "status 413: larger"),
+        (busy, "status 429"),
         (silent.local_addr().unwrap(), "no answer in time"),
     ] {
         let Some(output) = watch(&address.to_string()) else {

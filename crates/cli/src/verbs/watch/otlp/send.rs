@@ -229,6 +229,7 @@ fn send(agent: &ureq::Agent, url: &str, octets: &[u8], patience: Duration) -> Ou
             }
         }
         300..=399 => Outcome::Refused(format!("status {status}: redirects are not followed")),
+        413 => Outcome::Refused("status 413: larger than the collector takes".to_owned()),
         // OTLP's specification, "Failures" and "OTLP/HTTP Throttling": these may be tried again.
         429 | 502 | 503 | 504 => Outcome::Again(after, format!("status {status}")),
         _ => Outcome::Refused(format!("status {status}")),
@@ -256,7 +257,9 @@ const LONGEST_ANSWER: u64 = 64 << 10;
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
     use std::net::TcpListener;
+    use std::sync::mpsc::{Receiver, channel};
 
     use super::*;
 
@@ -274,5 +277,92 @@ mod tests {
         assert!(begun.elapsed() < (LAST + PATIENCE) / 2, "{told:?}");
         assert_eq!((told.exports, told.delivered), (0, 0));
         assert_eq!(told.wrong.as_deref(), Some(NO_ANSWER));
+    }
+
+    /// A collector that says when it can be asked again is not asked earlier; the same request comes then.
+    #[test]
+    fn a_throttling_collector_is_left_alone_for_as_long_as_it_asks() {
+        let asked = FIRST_PAUSE * 2;
+        let seconds = asked.as_secs();
+        let (url, got) = collector(vec![
+            format!("429 Too Many Requests\r\nRetry-After: {seconds}"),
+            "200 OK".to_owned(),
+        ]);
+        let sender = Sender::start(url).unwrap();
+        sender.give(vec![1; 100], 7);
+        let (refused, first) = got.recv().unwrap();
+        let (taken, second) = got.recv().unwrap();
+        assert_eq!((&*first, &*second), (&[1; 100][..], &[1; 100][..]));
+        assert!(taken - refused >= asked, "{:?}", taken - refused);
+        let told = sender.end();
+        assert_eq!((told.exports, told.failed, told.delivered), (1, 1, 7));
+        assert_eq!((told.replaced, told.wrong), (0, None));
+    }
+
+    /// Where the collector names no time, or none that is a number of seconds, the pauses double.
+    #[test]
+    fn without_a_time_that_can_be_read_the_pauses_double() {
+        let (url, got) = collector(vec![
+            "429 Too Many Requests".to_owned(),
+            "429 Too Many Requests\r\nRetry-After: Sun, 29 Nov 2026 02:00:00 GMT".to_owned(),
+            "200 OK".to_owned(),
+        ]);
+        let sender = Sender::start(url).unwrap();
+        sender.give(vec![1; 100], 7);
+        let times: Vec<Instant> = (0..3).map(|_| got.recv().unwrap().0).collect();
+        assert!(times[1] - times[0] >= FIRST_PAUSE, "{times:?}");
+        assert!(times[2] - times[1] >= FIRST_PAUSE * 2, "{times:?}");
+        let told = sender.end();
+        assert_eq!((told.exports, told.failed, told.delivered), (1, 2, 7));
+    }
+
+    /// What is too large is not sent again; the next request, which has all that it had, is.
+    #[test]
+    fn what_is_too_large_is_given_up_and_the_next_request_is_sent() {
+        let (url, got) = collector(vec![
+            "413 Content Too Large".to_owned(),
+            "200 OK".to_owned(),
+        ]);
+        let sender = Sender::start(url).unwrap();
+        sender.give(vec![1; 100], 7);
+        got.recv().unwrap();
+        // Longer than the pause after which it would be tried again.
+        let again = got.recv_timeout(FIRST_PAUSE * 2);
+        assert!(again.is_err(), "{again:?}");
+        let told = sender.told();
+        assert_eq!((told.exports, told.failed, told.delivered), (0, 1, 0));
+        let wrong = told.wrong.expect("it says why");
+        assert_eq!(wrong, "status 413: larger than the collector takes");
+        sender.give(vec![2; 100], 9);
+        assert_eq!(got.recv().unwrap().1, [2; 100]);
+        let told = sender.end();
+        assert_eq!((told.exports, told.failed, told.delivered), (1, 1, 9));
+        assert_eq!(told.wrong, None);
+    }
+
+    /// Answers one request after the other in these ways, and tells when each came and what it had.
+    fn collector(answers: Vec<String>) -> (String, Receiver<(Instant, Vec<u8>)>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1/metrics", listener.local_addr().unwrap());
+        let (tells, told) = channel();
+        std::thread::spawn(move || {
+            for answer in answers {
+                let (mut asked, _) = listener.accept().unwrap();
+                let mut head = Vec::new();
+                let mut octet = [0];
+                while !head.ends_with(b"\r\n\r\n") {
+                    asked.read_exact(&mut octet).unwrap();
+                    head.push(octet[0]);
+                }
+                // As long as all requests here.
+                let mut body = vec![0; 100];
+                asked.read_exact(&mut body).unwrap();
+                let _ = tells.send((now(), body));
+                let text =
+                    format!("HTTP/1.1 {answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+                asked.write_all(text.as_bytes()).unwrap();
+            }
+        });
+        (url, told)
     }
 }
