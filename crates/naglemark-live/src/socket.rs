@@ -1,10 +1,12 @@
 //! Makes sockets of the running kernel, with the options that must be set before they connect.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use serde::Serialize;
 use socket2::{Domain, Protocol, Socket, Type};
+use tinygram_link::tcp_info::tcp_info;
+use tinygram_naglemark::Error;
 
 /// The options of the client's sockets and of a kernel's listener. Sizes are in octets.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -37,6 +39,19 @@ pub(crate) fn listen(at: SocketAddr, options: Options) -> io::Result<TcpListener
     socket.bind(&at.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
+}
+
+/// Returns the largest segment of a connection.
+pub(crate) fn mss(connection: &TcpStream) -> Result<u16, Error> {
+    let told = tcp_info(connection).map_or(0, |info| info.snd_mss);
+    match u16::try_from(told).unwrap_or(u16::MAX) {
+        // As under an emulator of another machine's programs, which does not pass this on.
+        0 => Err(Error::failed(
+            "asking the kernel for a connection's MSS",
+            "it tells none (TCP_INFO)",
+        )),
+        mss => Ok(mss),
+    }
 }
 
 const BACKLOG: i32 = 128;

@@ -8,7 +8,6 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 
 use socket2::SockRef;
-use tinygram_link::tcp_info::tcp_info;
 use tinygram_link::{priority, processors};
 use tinygram_naglemark::{Backend, Conditions, Error, Policy, Taken, Trial};
 
@@ -82,13 +81,13 @@ impl Kernel {
         let mut probe =
             connected.map_err(|error| Error::failed("connecting to the server", error))?;
         ask_counts(&mut probe).map_err(|error| stranger(place.server, &error))?;
-        let mss = tcp_info(&probe).map_or(0, |info| info.snd_mss);
+        let mss = socket::mss(&probe)?;
         let congestion = SockRef::from(&probe).tcp_congestion().unwrap_or_default();
         let conditions = Conditions {
             backend: name.into(),
             link: link.into(),
             stack: release(),
-            mss: u16::try_from(mss).unwrap_or(u16::MAX),
+            mss,
             congestion: String::from_utf8_lossy(&congestion)
                 .trim_end_matches('\0')
                 .to_owned(),

@@ -13,7 +13,6 @@ use std::net::SocketAddr;
 use tinygram_engine::profile::{Profile, Sizes};
 use tinygram_link::emulator::Rules;
 use tinygram_link::priority;
-use tinygram_link::tcp_info::tcp_info;
 use tinygram_naglemark::hosts::congestion;
 use tinygram_naglemark::{Backend, Conditions, Error, Policy, Taken, Trial};
 
@@ -21,7 +20,7 @@ use crate::client::Client;
 use crate::kernel::{estimated, release};
 use crate::networks::{self, MTU};
 use crate::request::Told;
-use crate::socket::Options;
+use crate::socket::{self, Options};
 
 /// What joins the stack to the kernel.
 #[derive(Clone, Debug)]
@@ -76,7 +75,7 @@ impl OurStack {
         let client = Client::new(Some(space), settings.options);
         let connected = client.connect(servers[0].1);
         let probe = connected.map_err(|error| Error::failed("connecting to the stack", error))?;
-        let mss = tcp_info(&probe).map_or(0, |info| info.snd_mss);
+        let mss = socket::mss(&probe)?;
         let profile = settings.profile;
         let config = (profile.config)(&Sizes {
             mss: MTU,
@@ -88,7 +87,7 @@ impl OurStack {
             backend: NAME.into(),
             link: settings.line.name().into(),
             stack: format!("{}, to {}", profile.name, release()),
-            mss: u16::try_from(mss).unwrap_or(u16::MAX),
+            mss,
             congestion: congestion(&config),
             medium,
             wire: None,
