@@ -1,44 +1,87 @@
-"""Whether a module of Python waits for an answer to whatever it sends, before it sends again.
+"""Whether Python waits for an answer to whatever it sends on a socket, before it sends again.
 
-A function, and what the module itself does, is followed in the order of its text. It counts how many sends are not answered yet:
-one or none. A call of a function of the same module counts as what that function does. Of two branches the one that leaves more
-unanswered counts; a loop is gone through twice, so that what it sends at its end meets what it sends at its beginning.
+Functions, and what the module itself does, are followed in the order of their text. Counted is how many sends are not answered yet:
+one or none. A call of a function that is followed counts as what that function does. Of two branches the one that leaves more
+unanswered counts; a loop is gone through twice, so that what it sends at its end meets what it sends at its beginning. What one
+function leaves unanswered meets what the others begin with.
 """
 
 import ast
+import re
 
 SENDS = {"send", "sendall", "sendmsg"}
-READS = {"recv", "recv_into", "recvmsg", "readline", "readinto", "read"}
-# Nobody waits for what goes before the end.
-ENDS = {"close", "shutdown"}
+READS = {"recv", "recv_into", "recvmsg", "recvfrom", "readline", "readinto", "read"}
+# What has these reads may be a file of the disk.
+OF_FILES = {"readline", "readinto", "read"}
+OF_SOCKETS = re.compile(r"(?i)sock|conn|rfile|stream|reader|client|transport|channel|tcp|^(self|s|sf|io)$")
+# A function of elsewhere that is handed a socket, by its name.
+SENDS_BY_NAME = re.compile(r"^_*(send|write)")
+READS_BY_NAME = re.compile(r"^_*(recv|receive|read)")
+# Nobody waits for what goes before the end, and nothing has been sent on a connection that is new.
+ENDS = {"close", "shutdown", "create_connection", "socket", "accept", "connect", "connect_ex"}
 # What others hand to a socket's file, or to asyncio, is not followed.
-BEYOND = {"makefile", "StreamWriter", "create_server", "start_server", "Thread"}
+BEYOND = {"makefile", "StreamWriter", "create_server", "start_server"}
 
 
-def are_awaited(text):
-    """Whether the module itself and each function that others may call has an answer to all that it sends, and none sends twice without
-    one. False where something is used that is not followed, or nothing that is followed sends, or where it is
-    too deep to be followed."""
+def are_awaited(text, line):
+    """Whether each function that others may call has an answer to what it sends before any of them sends again: of the family of the
+    class around a line, if that class sends, or else of the module. False where something is used that is not followed, or nothing
+    that is followed sends, or where it is too deep to be followed."""
     try:
-        module = Module(ast.parse(text))
-        if module.called & BEYOND:
-            return False
-        public = [name for name in module.functions if not name.startswith("_") or name not in module.called]
-        ends = [module.of_block(module.body, 0), *(module.after(name, 0) for name in public)]
+        tree = ast.parse(text)
+        return any(one.is_awaited() for one in (Module.of_class(tree, line), Module.of_all(tree)) if one and one.sends())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    return module.sends and not module.sends_twice and not any(ends)
 
 
 class Module:
-    def __init__(self, tree):
-        self.functions = {}
-        for node in ast.walk(tree):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                self.functions.setdefault(node.name, []).append(node)
-        self.called = {name_of(node) for node in ast.walk(tree) if isinstance(node, ast.Call)} - {None}
-        self.body = tree.body
-        self.sends, self.sends_twice, self.known, self.left = False, False, {}, []
+    """The functions that are followed together, and the statements outside of them. With names of attributes that are other
+    sockets, what is done to these is not counted."""
+
+    def __init__(self, functions, body, others=frozenset(), is_handler=False):
+        self.functions, self.body, self.others, self.is_handler = {}, body, others, is_handler
+        for node in functions:
+            self.functions.setdefault(node.name, []).append(node)
+        nodes = [node for function in functions for node in ast.walk(function)] + [node for one in body for node in ast.walk(one)]
+        self.calls = [node for node in nodes if isinstance(node, ast.Call)]
+        called = {id(call.func) for call in self.calls}
+        # A method that is handed to others to be called.
+        self.hands_on = any(isinstance(node, ast.Attribute) and node.attr in SENDS and id(node) not in called for node in nodes)
+        self.called = {name_of(call) for call in self.calls} - {None}
+        self.has_sent, self.sends_twice, self.known, self.left = False, False, {}, []
+
+    @classmethod
+    def of_all(cls, tree):
+        return cls([node for node in ast.walk(tree) if is_function(node)], tree.body)
+
+    @classmethod
+    def of_class(cls, tree, line):
+        """Returns the class around a line, with those of the module that it is made from or that are made from it; None outside of any."""
+        classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+        around = [node for node in classes if node.lineno <= line <= node.end_lineno]
+        if not around:
+            return None
+        family = kin(around[-1], classes)
+        functions = [node for one in family for node in ast.walk(one) if is_function(node)]
+        kept = kept_at(around[-1], line)
+        others = attributes_used(functions) - aliases(kept, functions) if kept else frozenset()
+        if not others < attributes_used(functions):
+            others = frozenset()
+        bases = {name for one in family for name in bases_of(one)}
+        return cls(functions, [], others, bool(bases & {"StreamRequestHandler", "BaseHTTPRequestHandler"}))
+
+    def sends(self):
+        return any(self.is_send(call) for call in self.calls)
+
+    def is_awaited(self):
+        if self.called & BEYOND or self.hands_on:
+            return False
+        self.of_block(self.body, 0)
+        public = [name for name in self.functions if not name.startswith("_") or name.startswith("__") or name not in self.called]
+        if any([self.after(name, 0) for name in public]):
+            for name in public:
+                self.after(name, 1)
+        return self.has_sent and not self.sends_twice
 
     def after(self, name, unanswered):
         """How many sends are unanswered after a call of the function, of those that bear the name the worst."""
@@ -65,7 +108,7 @@ class Module:
         return unanswered
 
     def of_statement(self, node, state):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if is_function(node):
             return state
         if isinstance(node, ast.ClassDef):
             return self.of_block(node.body, state)
@@ -99,13 +142,80 @@ class Module:
             name = name_of(call)
             if name in self.functions and (is_own(call) or name not in SENDS | READS | ENDS):
                 state = self.after(name, state)
-            elif name in SENDS:
-                self.sends = True
+            elif self.is_send(call):
+                self.has_sent = True
                 self.sends_twice |= state > 0
                 state = 1
-            elif name in READS | ENDS:
+            elif name in ENDS or self.is_read(call):
                 state = 0
         return state
+
+    def is_send(self, call):
+        name, on = name_of(call), receiver(call)
+        if name == "write" and on == "wfile" or self.is_handler and name in ("end_headers", "send_error"):
+            return True
+        return name in SENDS and on not in self.others or bool(SENDS_BY_NAME.match(name or "")) and self.is_handed(call)
+
+    def is_read(self, call):
+        name, on = name_of(call), receiver(call)
+        if name in READS:
+            return on not in self.others and (name not in OF_FILES or bool(OF_SOCKETS.search(on or "")))
+        return bool(READS_BY_NAME.match(name or "")) and self.is_handed(call)
+
+    def is_handed(self, call):
+        """Whether a function that is not followed gets a socket, by its name."""
+        return name_of(call) not in self.functions and any(OF_SOCKETS.search(name) for one in call.args if (name := named(one)) not in (None, "self", *self.others))
+
+
+def is_function(node):
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+
+
+def kin(one, classes):
+    """The class with those that it is made from or that are made from it."""
+    family, names = [one], {one.name, *bases_of(one)}
+    while more := [other for other in classes if other not in family and (other.name in names or set(bases_of(other)) & {each.name for each in family})]:
+        family += more
+        names |= {name for other in more for name in bases_of(other)}
+    return family
+
+
+def bases_of(node):
+    return [base.attr if isinstance(base, ast.Attribute) else base.id for base in node.bases if isinstance(base, (ast.Attribute, ast.Name))]
+
+
+def kept_at(around, line):
+    """Returns the name of the attribute or the variable that the statement of a line gives a socket to."""
+    for node in ast.walk(around):
+        if isinstance(node, ast.Assign) and node.lineno <= line <= node.end_lineno:
+            target = node.targets[0]
+            target = target.elts[0] if isinstance(target, ast.Tuple) else target
+            return target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", None)
+    return None
+
+
+def aliases(name, functions):
+    """The names that a socket gets in functions by plain assignments, or by what is made of it (TLS)."""
+    names = {name}
+    assignments = [node for function in functions for node in ast.walk(function) if isinstance(node, ast.Assign)]
+    for _ in range(3):
+        for node in assignments:
+            said = {each for value in ast.walk(node.value) if (each := named(value))}
+            for target in node.targets:
+                if (said & names or named(target) in names) and (made := named(target)):
+                    names |= {made, *(said if isinstance(node.value, (ast.Name, ast.Attribute)) else ())}
+    return names
+
+
+def attributes_used(functions):
+    """The attributes of objects that functions send or read on."""
+    calls = [node for function in functions for node in ast.walk(function) if isinstance(node, ast.Call)]
+    return frozenset(call.func.value.attr for call in calls
+                     if name_of(call) in SENDS | READS and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Attribute))
+
+
+def named(node):
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
 
 
 def in_order(node):
@@ -117,7 +227,12 @@ def in_order(node):
 
 
 def name_of(call):
-    return call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else None
+    return named(call.func)
+
+
+def receiver(call):
+    """The last name of what a method is called on."""
+    return named(call.func.value) if isinstance(call.func, ast.Attribute) else None
 
 
 def is_own(call):

@@ -3,7 +3,7 @@
 import pathlib
 from typing import NamedTuple
 
-from . import answers, elsewhere, rust, scan
+from . import answers, elsewhere, place, rust, scan
 
 # Findings about a socket without the option; the others are about writes, or about the option's default.
 ABOUT_THE_OPTION = {"python-socket-with-nagle", "python-stream-handler-with-nagle", "python-listener-hides-tcp-from-asyncio", "python-two-sends",
@@ -24,13 +24,15 @@ def all_of(findings, root, outermost=None):
 
 
 def why_not(finding, projects):
+    if told := place.why_not(finding, projects.root):
+        return told
     if finding.rule not in ABOUT_THE_OPTION:
         return None
     if setting := projects.speaks_for(finding):
-        place = setting.path.relative_to(projects.root) if projects.root in setting.path.parents else setting.path
-        return f"{place}:{setting.line} sets the option on a socket that it is handed, perhaps this one"
+        place_of_it = setting.path.relative_to(projects.root) if projects.root in setting.path.parents else setting.path
+        return f"{place_of_it}:{setting.line} sets the option on a socket that it is handed, perhaps this one"
     if finding.path.suffix == ".rs" and (told := rust.why_not(finding, projects.project_of(finding.path))):
         return told
-    if finding.rule == "python-socket-with-nagle" and answers.are_awaited(finding.path.read_text(errors="replace")):
-        return "all that this module sends is answered before it sends again, as far as it says"
+    if finding.rule in ("python-socket-with-nagle", "python-stream-handler-with-nagle") and answers.are_awaited(finding.path.read_text(errors="replace"), finding.line):
+        return "all that is sent here is answered before it sends again, as far as this file says"
     return None

@@ -8,12 +8,17 @@ BEFORE = re.compile(r"\b(?:while|if) let Err\([^)]*\) = $")
 BETWEEN = r"(?:\s|\?|\.\s*await\b|\))*"
 BLOCK = re.compile(BETWEEN + r"\{")
 AFTER = re.compile(rf"({BETWEEN})(?:\.is_(?:ok|err)\(\)|\{{\s*(?:Ok\()+_\w*\))")
+# A statement of its own, whose stream is dropped at once.
+DROPPED = re.compile(r"(?:[;{}]|=>|\n[ \t]*//[^\n]*\n)\s*(?:let\s+_\s*=\s*)?(?:[\w:]+::)?$")
+ENDED = re.compile(BETWEEN + r"(?:\.(?:ok|unwrap|is_ok|is_err)\(\)|\.(?:unwrap_or_default|expect|map_err)\([^;{}]*\)\??)?;")
 # What it may be handed to and is still only tried.
 WAITS = {"", "timeout", "timeout_at", "block_on"}
 FURTHER = 400
 
 
 def why_not(finding, crate):
+    if re.match(r"(?:\s|//[^\n]*\n|#!\[[^\n]*\n)*#!\[cfg\(test\)\]", finding.path.read_text(errors="replace")):
+        return "this file is of the tests"
     if module := test_module(finding.path, crate):
         return f"{module} has this file as a module of the tests"
     if is_only_tried(finding):
@@ -41,6 +46,8 @@ def is_only_tried(finding):
     after = text[at + len(finding.text) : at + len(finding.text) + FURTHER]
     if BEFORE.search(text[:at]):
         return bool(BLOCK.match(after))
+    if DROPPED.search(text[:at]) and ENDED.match(after):
+        return True
     found = AFTER.match(after)
     return bool(found) and set(handed_to(text[:at], found[1].count(")"))) <= WAITS
 

@@ -1,0 +1,81 @@
+"""What the place of a finding says: a file of the tests or the examples, a function or a branch of datagrams or of Unix sockets."""
+
+import pathlib
+import re
+
+# Words of the names of folders and files below the project, and those that say so of a folder alone.
+BESIDE = {"test", "tests", "testing", "testutil", "testutils", "testserver", "testlib", "testsuite", "unittest", "unittests", "mock", "mocks", "fuzz",
+          "example", "examples", "demo", "demos", "bench", "benches", "benchmark", "benchmarks"}
+FOLDERS = {"sample", "samples", "tutorial", "tutorials", "fake", "fakes", "fixtures", "doc", "docs"}
+# The head of a function, a class, a block of Rust's or a branch of `match`, and what it says there.
+DATAGRAM = re.compile(r"SOCK_DGRAM|\bUdpSocket\b")
+STREAM = re.compile(r"SOCK_STREAM|\bTcp(?:Stream|Listener|Socket)\b")
+LOCAL = re.compile(r"AF_UNIX|AF_LOCAL|AF_VSOCK|AF_BLUETOOTH")
+INTERNET = re.compile(r"AF_INET|create_connection|getaddrinfo|SOCK_STREAM, *0")
+OTHER_NAME = re.compile(r"(?i)(?<![a-z])(unix|uds|udp|datagram|dgram|quic|pipe|vsock)|(Unix|Uds|Udp|Datagram|Quic|Pipe|Vsock)(?![a-z])")
+CONNECTS = re.compile(r"(?i)connect|socket\(")
+CONNECTION = re.compile(r"""['"](?:secureC|c)onnection['"]""")
+# A function that looks whether somebody listens, or wakes its own listener at the end; a connection that it makes is for nothing else.
+PROBE = re.compile(
+    r"""(?x) ^_* (?: drop$ | (?: is | has | can | check | test | probe | try | wait | await | find | get | ping | detect | scan | pick | choose )
+        (?: _?for )? (?=_|[A-Z]|$) .* (?i: port | open | ready | alive | reach | listen | avail | running | in_?use | up$ | online | server$ | service$ | health) )"""
+)
+FUNCTION = {
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"), re.compile(
+        r"^(?P<indent>[ \t]*)(?:export |default |static |async |private |public |protected )*(?:function\s*\*?\s*)?(?:(?:const|let|var) )?"
+        r"(?!(?:if|for|while|switch|catch|return)\b)(?P<name>\w+)\s*(?:= *(?:async *)?(?:function\b[^\n]*|\([^()\n]*\) *=>) *|\([^()\n]*\)[^\n;]*)\{", re.M)),
+    ".py": re.compile(r"^(?P<indent>[ \t]*)(?:async )?def (?P<name>\w+)", re.M),
+    ".rs": re.compile(r"^(?P<indent>[ \t]*)(?:pub(?:\([^)]*\))? )?(?:async )?(?:unsafe )?fn (?P<name>\w+)", re.M),
+    ".go": re.compile(r"^(?P<indent>)func (?:\([^)]*\) )?(?P<name>\w+)", re.M),
+}
+OUTER = {".py": re.compile(r"^(?P<indent>[ \t]*)class (?P<name>\w+)", re.M), ".rs": re.compile(r"^(?P<indent>)impl\b(?P<name>[^{\n]*)", re.M)}
+# The branch of `match` in which a call stands, on one line or the one before.
+BRANCH = re.compile(r"(\S[^\n]*?)=>[^\n;]*\n?[^\n;]*$")
+
+
+def why_not(finding, root):
+    *folders, name = (finding.path.relative_to(root) if root in finding.path.parents else pathlib.Path(finding.path.name)).parts
+    beside = [part for part in folders if part.lower() in FOLDERS or words(part) & BESIDE] + [part for part in [name] if words(part) & BESIDE]
+    if beside:
+        return f"{beside[0]} is of the tests or the examples by its name"
+    text = finding.path.read_text(errors="replace")
+    at = sum(map(len, text.splitlines(keepends=True)[: finding.line - 1]))
+    function = part(FUNCTION, finding, text, at)
+    if function and (other := other_kind(function[1])):
+        return other
+    if function and PROBE.search(function[0]) and CONNECTS.search(finding.text):
+        return f"{function[0]} only looks whether somebody listens, by its name"
+    if finding.text.rstrip("; ").endswith("createServer()") and not CONNECTION.search(text):
+        return "it listens, and nobody is given a connection"
+    names = [found[0] for found in (function, part(OUTER, finding, text, at)) if found]
+    if branch := BRANCH.search(text[max(0, at - 200) : at + len(text[at:].split("\n", 1)[0].split(finding.text.split("\n")[0])[0])]):
+        names.append(branch[1])
+    if other := next((name for name in names if OTHER_NAME.search(name)), None):
+        return f"`{' '.join(other.split())[:60]}` is not TCP's by its name"
+    return None
+
+
+def words(name):
+    return set(re.split(r"[_.@-]", name.lower()))
+
+
+def other_kind(body):
+    """Why the body of a function opens what is not TCP's, or None."""
+    if DATAGRAM.search(body) and not STREAM.search(body):
+        return "its function opens sockets of datagrams"
+    if LOCAL.search(body) and not INTERNET.search(body):
+        return "its function opens sockets of another family"
+    return None
+
+
+def part(heads, finding, text, at):
+    """The name and the text of the innermost part with such a head around a place, by what is indented; None if there is none."""
+    pattern = heads.get(finding.path.suffix)
+    end_of_line = text.find("\n", at)
+    for head in reversed(list(pattern.finditer(text, 0, end_of_line if end_of_line >= 0 else len(text))) if pattern else []):
+        indent = head["indent"].replace("\t", "    ")
+        own = re.compile(rf"^[ \t]{{0,{len(head['indent'])}}}(?![ \t\n]|[)\]}}]|where\b|#)", re.M)
+        closed = own.search(text, text.find("\n", head.end()) + 1)
+        if closed is None or closed.start() > at:
+            return head["name"], text[head.start() : closed.start() if closed else len(text)]
+    return None
