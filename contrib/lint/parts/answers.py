@@ -15,8 +15,8 @@ READS = {"recv", "recv_into", "recvmsg", "recvfrom", "readline", "readinto", "re
 OF_FILES = {"readline", "readinto", "read"}
 OF_SOCKETS = re.compile(r"(?i)sock|conn|rfile|stream|reader|client|transport|channel|tcp|^(self|s|sf|io)$")
 # A function of elsewhere that is handed a socket, by its name.
-SENDS_BY_NAME = re.compile(r"^_*(send|write)")
-READS_BY_NAME = re.compile(r"^_*(recv|receive|read)")
+SENDS_BY_NAME = re.compile(r"(^|_)(send|write)")
+READS_BY_NAME = re.compile(r"(^|_)(recv|receive|read)")
 # Nobody waits for what goes before the end, and nothing has been sent on a connection that is new.
 ENDS = {"close", "shutdown", "create_connection", "socket", "accept", "connect", "connect_ex"}
 # What others hand to a socket's file, or to asyncio, is not followed.
@@ -34,6 +34,30 @@ def are_awaited(text, line):
         return False
 
 
+def is_only_read(text, line):
+    """Whether the socket that a line opens is read, and neither sent on nor handed on, by its names in the module."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    functions = [node for node in ast.walk(tree) if is_function(node)]
+    kept = kept_at(tree, line)
+    names = aliases(kept, [tree]) if kept else set()
+    made = {id(value) for node in ast.walk(tree) if isinstance(node, ast.Assign) for value in ast.walk(node.value)}
+    reads = False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            if receiver(node) in names:
+                reads |= name_of(node) in READS
+                if name_of(node) in SENDS or name_of(node) in BEYOND:
+                    return False
+            elif id(node) not in made and names & {named(one) for one in node.args}:
+                return False
+        elif isinstance(node, (ast.Return, ast.Yield)) and node.value is not None and names & {named(one) for one in ast.walk(node.value)}:
+            return False
+    return reads and bool(functions)
+
+
 class Module:
     """The functions that are followed together, and the statements outside of them. With names of attributes that are other
     sockets, what is done to these is not counted."""
@@ -47,6 +71,8 @@ class Module:
         called = {id(call.func) for call in self.calls}
         # A method that is handed to others to be called.
         self.hands_on = any(isinstance(node, ast.Attribute) and node.attr in SENDS and id(node) not in called for node in nodes)
+        # An object of elsewhere that writes on it.
+        self.hands_on |= any((name_of(call) or "")[:1].isupper() and "wfile" in map(named, call.args) for call in self.calls)
         self.called = {name_of(call) for call in self.calls} - {None}
         self.has_sent, self.sends_twice, self.known, self.left = False, False, {}, []
 
@@ -117,7 +143,7 @@ class Module:
             return worse(self.of_block(node.body, state), self.of_block(node.orelse, state))
         if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
             state = self.of_calls(node.iter if hasattr(node, "iter") else node.test, state)
-            for _ in range(2):
+            for _ in range(1 if sends_the_rest(node) else 2):
                 after = self.of_block(node.body, state)
                 state = state if after is None else after
             return self.of_block(node.orelse, state)
@@ -154,13 +180,13 @@ class Module:
         name, on = name_of(call), receiver(call)
         if name == "write" and on == "wfile" or self.is_handler and name in ("end_headers", "send_error"):
             return True
-        return name in SENDS and on not in self.others or bool(SENDS_BY_NAME.match(name or "")) and self.is_handed(call)
+        return name in SENDS and on not in self.others or bool(SENDS_BY_NAME.search(name or "")) and self.is_handed(call)
 
     def is_read(self, call):
         name, on = name_of(call), receiver(call)
         if name in READS:
             return on not in self.others and (name not in OF_FILES or bool(OF_SOCKETS.search(on or "")))
-        return bool(READS_BY_NAME.match(name or "")) and self.is_handed(call)
+        return bool(READS_BY_NAME.search(name or "")) and self.is_handed(call)
 
     def is_handed(self, call):
         """Whether a function that is not followed gets a socket, by its name."""
@@ -169,6 +195,12 @@ class Module:
 
 def is_function(node):
     return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+
+
+def sends_the_rest(loop):
+    """Whether a loop looks at how much a `send` took: then it sends one message, which is there as a whole."""
+    kept = [node.value for node in ast.walk(loop) if isinstance(node, (ast.Assign, ast.AugAssign))]
+    return any(isinstance(node, ast.Call) and name_of(node) == "send" for value in kept for node in ast.walk(value))
 
 
 def kin(one, classes):

@@ -35,4 +35,6 @@ def why_not(finding, projects):
         return told
     if finding.rule in ("python-socket-with-nagle", "python-stream-handler-with-nagle") and answers.are_awaited(finding.path.read_text(errors="replace"), finding.line):
         return "all that is sent here is answered before it sends again, as far as this file says"
+    if finding.rule == "python-socket-with-nagle" and answers.is_only_read(finding.path.read_text(errors="replace"), finding.line):
+        return "it is only read"
     return None

@@ -11,7 +11,6 @@ FOLDERS = {"sample", "samples", "tutorial", "tutorials", "fake", "fakes", "fixtu
 DATAGRAM = re.compile(r"SOCK_DGRAM|\bUdpSocket\b")
 STREAM = re.compile(r"SOCK_STREAM|\bTcp(?:Stream|Listener|Socket)\b")
 LOCAL = re.compile(r"AF_UNIX|AF_LOCAL|AF_VSOCK|AF_BLUETOOTH")
-INTERNET = re.compile(r"AF_INET|create_connection|getaddrinfo|SOCK_STREAM, *0")
 OTHER_NAME = re.compile(r"(?i)(?<![a-z])(unix|uds|udp|datagram|dgram|quic|pipe|vsock)|(Unix|Uds|Udp|Datagram|Quic|Pipe|Vsock)(?![a-z])")
 CONNECTS = re.compile(r"(?i)connect|socket\(")
 CONNECTION = re.compile(r"""['"](?:secureC|c)onnection['"]""")
@@ -30,7 +29,7 @@ FUNCTION = {
 }
 OUTER = {".py": re.compile(r"^(?P<indent>[ \t]*)class (?P<name>\w+)", re.M), ".rs": re.compile(r"^(?P<indent>)impl\b(?P<name>[^{\n]*)", re.M)}
 # The branch of `match` in which a call stands, on one line or the one before.
-BRANCH = re.compile(r"(\S[^\n]*?)=>[^\n;]*\n?[^\n;]*$")
+BRANCH = re.compile(r"(\S[^\n]*?)=>(?:(?!=>)[^\n;])*\n?(?:(?!=>)[^\n;])*$")
 
 
 def why_not(finding, root):
@@ -41,12 +40,16 @@ def why_not(finding, root):
     text = finding.path.read_text(errors="replace")
     at = sum(map(len, text.splitlines(keepends=True)[: finding.line - 1]))
     function = part(FUNCTION, finding, text, at)
-    if function and (other := other_kind(function[1])):
+    if function and CONNECTS.search(finding.text) and (other := other_kind(function[1], finding.text)):
         return other
     if function and PROBE.search(function[0]) and CONNECTS.search(finding.text):
         return f"{function[0]} only looks whether somebody listens, by its name"
     if finding.text.rstrip("; ").endswith("createServer()") and not CONNECTION.search(text):
         return "it listens, and nobody is given a connection"
+    if finding.rule == "javascript-socket-with-nagle" and is_of_a_path(finding, text, at):
+        return "its options have a path, and no port"
+    if finding.rule == "javascript-two-writes" and is_after_a_wait(finding, text, at):
+        return "it waits for something of the socket between the two"
     names = [found[0] for found in (function, part(OUTER, finding, text, at)) if found]
     if branch := BRANCH.search(text[max(0, at - 200) : at + len(text[at:].split("\n", 1)[0].split(finding.text.split("\n")[0])[0])]):
         names.append(branch[1])
@@ -59,13 +62,35 @@ def words(name):
     return set(re.split(r"[_.@-]", name.lower()))
 
 
-def other_kind(body):
-    """Why the body of a function opens what is not TCP's, or None."""
+def other_kind(body, call):
+    """Why a call in the body of a function opens what is not TCP's, or None."""
     if DATAGRAM.search(body) and not STREAM.search(body):
         return "its function opens sockets of datagrams"
-    if LOCAL.search(body) and not INTERNET.search(body):
-        return "its function opens sockets of another family"
+    families = [found for name in set(re.findall(r"\w+", call)) for found in re.findall(rf"\b{name}\b\s*=[^=\n]*\bAF_\w+", body)]
+    if families and all(LOCAL.search(one) for one in families):
+        return "its family is another one"
     return None
+
+
+def is_of_a_path(finding, text, at):
+    """Whether a call of Node's gets options that have a path, and no port, by the assignments before it."""
+    options = re.search(r"\((\w+)\)$", finding.text)
+    if not options:
+        return False
+    name, before = re.escape(options[1]), text[max(0, at - 1500) : at]
+    made = max([found.end() for found in re.finditer(rf"\b{name}\s*=(?!=)", before)], default=None)
+    if made is None:
+        return False
+    since = before[made:]
+    branch = max(since.rfind("else{"), since.rfind("else {"), since.rfind("{\n", 0, since.find(f"{options[1]}.") + 1))
+    return bool(re.search(rf"\b{name}\.path\s*=", since[max(0, branch) :])) and not re.search(rf"\b{name}\.port\s*=", since)
+
+
+def is_after_a_wait(finding, text, at):
+    """Whether the function waits for something of the socket between this write and the one before."""
+    on = re.match(r"\s*([\w.$]+)\.write\(", finding.text)
+    before = text.rfind(f"{on[1]}.write(", 0, at) if on else -1
+    return before >= 0 and bool(re.search(rf"\bawait\b[^;\n]*\b{re.escape(on[1])}\b", text[before:at]))
 
 
 def part(heads, finding, text, at):

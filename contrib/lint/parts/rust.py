@@ -2,12 +2,16 @@
 
 import re
 
+from . import elsewhere, rust_answers
+
 DECLARED = re.compile(r"(?m)^\s*#\[cfg\((?:all\()?test\b[^\n]*\n(?:\s*#\[[^\n]*\n)*\s*(?:pub(?:\([^)]*\))? )?mod (\w+);")
 # Only whether it connects is looked at: its error, or a stream that nobody names. A method or a closure in between may use it.
 BEFORE = re.compile(r"\b(?:while|if) let Err\([^)]*\) = $")
 BETWEEN = r"(?:\s|\?|\.\s*await\b|\))*"
 BLOCK = re.compile(BETWEEN + r"\{")
-AFTER = re.compile(rf"({BETWEEN})(?:\.is_(?:ok|err)\(\)|\{{\s*(?:Ok\()+_\w*\))")
+AFTER = re.compile(rf"({BETWEEN})(?:\.is_(?:ok|err)\(\)|\.(?:unwrap_err|expect_err|err)\(|\{{\s*(?:Ok\()+_\w*\))")
+ACCEPTS = re.compile(r"(\w+)(?:\(\))?\s*\.\s*accept\(\)")
+TRAIT = re.compile(r"\btrait \w[^{;]*\{[^{}]*\bfn accept\b")
 # A statement of its own, whose stream is dropped at once.
 DROPPED = re.compile(r"(?:[;{}]|=>|\n[ \t]*//[^\n]*\n)\s*(?:let\s+_\s*=\s*)?(?:[\w:]+::)?$")
 ENDED = re.compile(BETWEEN + r"(?:\.(?:ok|unwrap|is_ok|is_err)\(\)|\.(?:unwrap_or_default|expect|map_err)\([^;{}]*\)\??)?;")
@@ -23,7 +27,23 @@ def why_not(finding, crate):
         return f"{module} has this file as a module of the tests"
     if is_only_tried(finding):
         return "only whether it connects is looked at"
+    if is_of_a_trait(finding, crate):
+        return "`accept` is a method of this crate's own trait, on what need not be TCP's"
+    if finding.rule == "rust-socket-with-nagle" and rust_answers.are_awaited(finding.path.read_text(errors="replace")):
+        return "all that is written here is answered before it writes again, as far as this file says"
     return None
+
+
+def is_of_a_trait(finding, crate):
+    """Whether the crate has a trait with such a method, and the file does not say that this receiver is a listener of TCP's."""
+    called_on = ACCEPTS.search(finding.text)
+    if not called_on:
+        return False
+    text = elsewhere.code_of(finding.path, elsewhere.RUST)
+    name = re.escape(called_on[1])
+    if re.search(rf"\btype \w+ = [^;]*TcpListener|\b{name}\s*:[^,;){{}}]*TcpListener|\b{name}\s*=[^;]*TcpListener|\bTcp\w*\([^)]*\b{name}\b|(?m:^)[^\n]*struct \w+\([^)]*TcpListener", text):
+        return False
+    return any(TRAIT.search(elsewhere.code_of(path, elsewhere.RUST)) for path in elsewhere.files(crate, elsewhere.RUST))
 
 
 def test_module(path, crate):

@@ -10,10 +10,15 @@ pub enum Listener {
 pub fn take(listener: &Listener) {
     match listener {
         // ruleid: rust-socket-with-nagle
-        Listener::Tcp(it) => it.accept().unwrap().0.write_all(b"a").unwrap(),
+        Listener::Tcp(it) => greet(it.accept().unwrap().0),
         // cannot tell: rust-socket-with-nagle
         Listener::Unix(it) => drop(it.accept()),
     }
+}
+
+fn greet(mut end: TcpStream) {
+    end.write_all(b"head").unwrap();
+    end.write_all(b"body").unwrap();
 }
 
 pub struct Server {
