@@ -7,6 +7,8 @@ import re
 BESIDE = {"test", "tests", "testing", "testutil", "testutils", "testserver", "testlib", "testsuite", "unittest", "unittests", "mock", "mocks", "fuzz",
           "example", "examples", "demo", "demos", "bench", "benches", "benchmark", "benchmarks"}
 FOLDERS = {"sample", "samples", "tutorial", "tutorials", "fake", "fakes", "fixtures", "doc", "docs"}
+# Made of many sources by a bundler.
+BUNDLE = re.compile(r"^(?:chunk|index|main|vendors?)[-.][\w-]{8}\.[cm]?js$|\.bundle\.[cm]?js$")
 # The head of a function, a class, a block of Rust's or a branch of `match`, and what it says there.
 DATAGRAM = re.compile(r"SOCK_DGRAM|\bUdpSocket\b")
 STREAM = re.compile(r"SOCK_STREAM|\bTcp(?:Stream|Listener|Socket)\b")
@@ -37,6 +39,8 @@ def why_not(finding, root):
     beside = [part for part in folders if part.lower() in FOLDERS or words(part) & BESIDE] + [part for part in [name] if words(part) & BESIDE]
     if beside:
         return f"{beside[0]} is of the tests or the examples by its name"
+    if BUNDLE.search(name):
+        return f"{name} is made of many sources, by its name"
     text = finding.path.read_text(errors="replace")
     at = sum(map(len, text.splitlines(keepends=True)[: finding.line - 1]))
     function = part(FUNCTION, finding, text, at)
@@ -46,8 +50,11 @@ def why_not(finding, root):
         return f"{function[0]} only looks whether somebody listens, by its name"
     if finding.text.rstrip("; ").endswith("createServer()") and not CONNECTION.search(text):
         return "it listens, and nobody is given a connection"
-    if finding.rule == "javascript-socket-with-nagle" and is_of_a_path(finding, text, at):
-        return "its options have a path, and no port"
+    start = text.find(finding.text.split("\n")[0], at)
+    if finding.rule == "javascript-socket-with-nagle" and (is_of_a_path(finding, text, start) or is_of_a_name(finding, text, start)):
+        return "it is connected to a path, and to no port"
+    if finding.rule == "javascript-socket-with-nagle" and is_for_one_message(finding, text, start):
+        return "one message is written to it, and then it is ended"
     if finding.rule == "javascript-two-writes" and is_after_a_wait(finding, text, at):
         return "it waits for something of the socket between the two"
     names = [found[0] for found in (function, part(OUTER, finding, text, at)) if found]
@@ -84,6 +91,27 @@ def is_of_a_path(finding, text, at):
     since = before[made:]
     branch = max(since.rfind("else{"), since.rfind("else {"), since.rfind("{\n", 0, since.find(f"{options[1]}.") + 1))
     return bool(re.search(rf"\b{name}\.path\s*=", since[max(0, branch) :])) and not re.search(rf"\b{name}\.port\s*=", since)
+
+
+def is_of_a_name(finding, text, at):
+    """Whether a new socket of Node's is connected to a pipe, or a server listens on one, by the name of what it is given."""
+    made = re.search(r"([\w.$]+)\s*=\s*$", text[:at][-200:])
+    then = "connect" if "Socket(" in finding.text else "listen" if "createServer(" in finding.text else None
+    given = re.findall(rf"(?<![\w.$]){re.escape(made[1])}\.{then}\(([^,)]*)", text) if made and then else []
+    return bool(given) and all(re.search("(?i)pipe|path", one) for one in given)
+
+
+def is_for_one_message(finding, text, at):
+    """Whether a name of one function alone is written to once, ended there, and handed to nobody."""
+    made = re.search(r"\b(?:let|const|var)\s+(\w+)\s*=\s*$", text[:at][-200:])
+    function = part(FUNCTION, finding, text, at)
+    if not made or not function:
+        return False
+    name = re.escape(made[1])
+    uses = re.findall(rf"(?<![\w.$]){name}\b(?:\.(\w+)\()?", function[1])
+    handed = uses.count("") > 1 + len(re.findall(rf"(?<![\w.$]){name}\.(?!\w+\()", function[1]))
+    looped = re.search(rf"\b(?:for|while)\b[^{{;]*[({{][^}}]*(?<![\w.$]){name}\.write\(", function[1])
+    return uses.count("write") == 1 and not looped and not handed and "pipe" not in uses and bool({"end", "destroy"} & set(uses))
 
 
 def is_after_a_wait(finding, text, at):

@@ -11,7 +11,7 @@ TESTS = re.compile(r"(?ms)^#\[cfg\((?:all\()?test\b.*?^\}")
 HEAD = re.compile(r"(?P<pub>\bpub\s+)?(?:async\s+|const\s+|unsafe\s+)*\bfn\s+(?P<name>\w+)[^;{]*\{")
 LOOP = re.compile(r"\b(?:for\b[^;{]*\bin\b[^{;]*|while\b[^{;]*|loop\s*)\{")
 # Several write at once, or somebody else does.
-BEYOND = re.compile(r"\bspawn\w*\(|\binto_split\(|\bpoll_write\b|\bimpl[^{]*\bWrite\b[^{]*\{|\bFramed\b|\bcopy(_bidirectional)?\(|\bwrite!?\(&?mut |\bio::split\(|\bpub\b[^\n]*\bTcpStream\b")
+BEYOND = re.compile(r"\bspawn\w*\(|\binto_split\(|\bpoll_write\b|\bimpl[^{]*\bWrite\b[^{]*\{|\bFramed\b|\bcopy(_bidirectional)?\(|\bio::split\(|\bpub\b[^\n]*\bTcpStream\b")
 EVENT = re.compile(
     r"""(?x) (?P<open> \bTcpStream::connect\w* \() | (?P<shut> \.shutdown\()
       | (?P<own> (?:\bself\.|\bSelf::|(?<![\w.:])) ) (?P<name> \w+ ) (?: ::<[^>]*> )? \(
@@ -24,9 +24,11 @@ BY_TYPE = re.compile(r"^(?:(?P<read>read)|write)_(?:[ui](?:8|16|32|64|128)|f32|f
 
 def are_awaited(text):
     text = TESTS.sub("", NOISE.sub(lambda found: " " if found[0][0] in "/" else '""', text))
-    if BEYOND.search(text):
-        return False
-    return File(text).is_awaited()
+    return not BEYOND.search(text) and File(text).is_awaited()
+
+
+def is_a_write(event):
+    return bool(event["macro"]) or event["method"] in WRITES or bool((typed := BY_TYPE.match(event["method"] or "")) and not typed["read"])
 
 
 class File:
@@ -76,7 +78,7 @@ class File:
             elif name in self.functions and (event["own"] is not None or name not in WRITES | READS):
                 self.called.add(name)
                 state = self.after(name, state)
-            elif event["macro"] or event["method"] in WRITES or typed and not typed["read"]:
+            elif is_a_write(event):
                 self.has_written = True
                 self.writes_twice |= state > 0
                 state = 1
