@@ -177,3 +177,23 @@ fn table<'a>(side: &str, policies: impl Iterator<Item = &'a Listed>) -> Table {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tinygram_report::Ink;
+
+    use super::*;
+
+    #[test]
+    fn the_list_fits_a_terminal() {
+        let listed = listed();
+        for side in ["send", "ack"] {
+            let table = table(side, listed.iter().filter(|policy| policy.side == side));
+            for width in [60, 80, 100, 132, 200] {
+                let drawn = table.to_text(width, Ink::Plain);
+                let widest = drawn.lines().map(|line| line.chars().count()).max();
+                assert!(widest <= Some(width), "{width}:\n{drawn}");
+            }
+        }
+    }
+}

@@ -16,12 +16,16 @@ impl Table {
     ///
     /// A table that is too wide is broken between groups of columns into panels, one beneath the
     /// other, each of which repeats the first column. If a single group is still too wide, its
-    /// widest columns are wrapped between words.
+    /// widest columns are wrapped between words; and if these became too narrow to be read, each row is a
+    /// list, with an entry a line.
     pub fn to_text(&self, width: usize, ink: Ink) -> String {
         let mut text = String::new();
         if !self.title.is_empty() {
-            text += &styled(&self.title, BOLD, ink);
-            text += "\n";
+            let hanging = between_words(width).subsequent_indent("  ");
+            for line in textwrap::wrap(&self.title, hanging) {
+                text += &styled(&line, BOLD, ink);
+                text += "\n";
+            }
         }
         let panels = self.panels(width);
         if !text.is_empty() && !panels.is_empty() {
@@ -74,7 +78,35 @@ impl Table {
             .into_iter()
             .chain((NARROWEST..WIDEST).rev())
             .find(narrow_enough);
-        self.draw(columns, limit.unwrap_or(NARROWEST), ink)
+        match limit {
+            Some(limit) => self.draw(columns, limit, ink),
+            None => self.lists(columns, width, ink),
+        }
+    }
+
+    /// Returns each row as a list: its name, and beneath it the other entries, each behind its heading.
+    fn lists(&self, columns: &[usize], width: usize, ink: Ink) -> String {
+        let mut text = String::new();
+        for row in &self.rows {
+            for (at, &c) in columns.iter().enumerate() {
+                let entry = &row[c];
+                if at == 0 {
+                    text += &format!(" {}\n", styled(&entry.text, BOLD, ink));
+                    continue;
+                }
+                if entry.text.is_empty() {
+                    continue;
+                }
+                let beside = entry.beside.as_deref().unwrap_or_default();
+                let line = format!("{}: {} {beside}", self.columns[c].head, entry.text);
+                let hanging = between_words(width)
+                    .initial_indent("   ")
+                    .subsequent_indent("     ");
+                text += &textwrap::fill(line.trim_end(), hanging);
+                text.push('\n');
+            }
+        }
+        text
     }
 
     /// Draws the columns, with no entry wider than `limit`.
@@ -169,6 +201,68 @@ fn fits(drawn: &str, width: usize) -> bool {
 
 /// Entries that must be wrapped get less than this width, and at least the next one.
 const WIDEST: usize = 100;
-const NARROWEST: usize = 12;
+const NARROWEST: usize = 16;
 /// The weight from which an entry is bold.
 const HEAVY: f64 = 0.5;
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Column, Entry};
+    use super::*;
+
+    fn table() -> Table {
+        let words = "hold a runt while anything is unacknowledged";
+        Table {
+            columns: [
+                "Policy",
+                "What it does",
+                "Where it is from",
+                "What it needs to know",
+            ]
+            .map(Column::words)
+            .into(),
+            rows: [
+                ["NAGLE", words, "section 3", ""],
+                ["FLUSH-ON-BLOCK-EAGER", words, words, "a clock"],
+            ]
+            .map(|row| row.map(Entry::new).into())
+            .into(),
+            title:
+                "Send policies: when a segment below the MSS may leave, and what each needs to know"
+                    .into(),
+            ..Table::default()
+        }
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for width in 60..200 {
+            let drawn = table().to_text(width, Ink::Plain);
+            assert!(fits(&drawn, width), "{width}:\n{drawn}");
+            for said in ["NAGLE", "FLUSH-ON-BLOCK-EAGER", "section 3", "a clock"] {
+                assert!(drawn.contains(said), "{width}:\n{drawn}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_whose_columns_would_be_too_narrow_are_lists() {
+        assert_eq!(
+            table().to_text(60, Ink::Plain),
+            "Send policies: when a segment below the MSS may leave, and
+  what each needs to know
+
+ NAGLE
+   What it does: hold a runt while anything is
+     unacknowledged
+   Where it is from: section 3
+ FLUSH-ON-BLOCK-EAGER
+   What it does: hold a runt while anything is
+     unacknowledged
+   Where it is from: hold a runt while anything is
+     unacknowledged
+   What it needs to know: a clock
+"
+        );
+    }
+}

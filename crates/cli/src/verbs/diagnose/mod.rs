@@ -20,7 +20,8 @@ use crate::outcome::{Done, Failure};
 
 pub(crate) fn run(args: Args) -> Result<Done, Failure> {
     if args.recipes {
-        return super::print(show::terminal::recipes().as_bytes());
+        let recipes = show::recipes::text(crate::terminal::width());
+        return crate::terminal::print_text(&recipes);
     }
     let plan = plan::Plan::of(args)?;
     let mut told = show::terminal::Told::default();

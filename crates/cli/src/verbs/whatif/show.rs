@@ -65,7 +65,6 @@ fn text(plan: &Plan, foreseen: &Foreseen) -> String {
     let (ink, width) = canvas(usize::MAX);
     text += &table(forecast).to_text(width, ink);
     text += &unsettled(forecast);
-    text += "\nAll are replays; an interval is where nine of ten measurements of as many turns are expected.\n";
     text
 }
 
@@ -109,32 +108,38 @@ fn told(plan: &Plan, forecast: &Forecast) -> String {
 }
 
 fn table(forecast: &Forecast) -> Table {
-    let mut rows = vec![row("as it is", "", &forecast.present, false)];
+    let mut rows = vec![row("as it is".to_owned(), &forecast.present, false)];
     for (offer, prediction) in &forecast.rows {
-        rows.push(row(
-            &offer.change.to_string(),
-            offer.at.words(),
-            prediction,
-            true,
-        ));
+        let setting = format!("{}, {}", offer.change, offer.at.words());
+        rows.push(row(setting, prediction, true));
     }
+    let [p50, p99, segments, packets] =
+        ["p50", "p99", "segments a turn", "packets a second"].map(Column::numbers);
+    let [turn, wire] = ["A turn, in ms", "On the wire"];
     Table {
         title: String::new(),
         columns: vec![
             Column::words("Setting"),
-            Column::words("At"),
-            Column::numbers("p50 ms"),
-            Column::numbers("p99 ms"),
-            Column::numbers("segments a turn"),
-            Column::numbers("packets a second"),
-            Column::words("p99 becomes"),
+            p50.in_group(turn),
+            p99.in_group(turn),
+            Column::words("p99 becomes").in_group(turn),
+            segments.in_group(wire),
+            packets.in_group(wire),
         ],
         rows,
-        notes: Vec::new(),
+        notes: NOTES.map(str::to_owned).into(),
     }
 }
 
-fn row(setting: &str, at: &str, prediction: &Prediction, changes: bool) -> Row {
+/// How to read the table.
+const NOTES: [&str; 3] = [
+    "A turn: from the first write of a request to the read of the end of its answer. p50, p99: the median, and what one \
+     in a hundred exceeds.",
+    "Segments: those with data, of both ends. Packets: all, on one connection.",
+    "All are replays. [a, b] is where nine of ten measurements of as many turns are expected.",
+];
+
+fn row(setting: String, prediction: &Prediction, changes: bool) -> Row {
     let Figures {
         p50_ms,
         p99_ms,
@@ -148,20 +153,24 @@ fn row(setting: &str, at: &str, prediction: &Prediction, changes: bool) -> Row {
         (true, Some(change)) => match change.sign() {
             -1 => "better",
             1 => "worse",
-            _ => "no change shown",
+            _ => "not shown",
         },
     };
-    let mut row = vec![Entry::new(setting), Entry::new(at)];
-    let figures = [p50_ms, p99_ms, segments, packets_per_second];
-    row.extend(figures.map(|figure| Entry::new(interval(figure))));
-    row.push(Entry::new(becomes));
-    row
+    let [p50, p99, segments, packets] =
+        [p50_ms, p99_ms, segments, packets_per_second].map(interval);
+    [setting, p50, p99, becomes.to_owned(), segments, packets]
+        .map(Entry::new)
+        .into()
 }
 
 fn interval(estimate: Option<Estimate>) -> String {
     estimate.map_or("cannot tell".to_owned(), |estimate| {
         let Estimate { value, low, high } = estimate;
-        format!("{} [{}, {}]", three(value), three(low), three(high))
+        let [value, low, high] = [value, low, high].map(|it| match it {
+            0.0 => "0".to_owned(),
+            _ => three(it),
+        });
+        format!("{value} [{low}, {high}]")
     })
 }
 
@@ -300,6 +309,88 @@ impl FiguresRow {
             packets_per_second: interval(figures.packets_per_second),
             p50_change_ms: change(prediction.p50_change_ms),
             p99_change_ms: change(prediction.p99_change_ms),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tinygram_engine::Duration;
+    use tinygram_report::Ink;
+    use tinygram_whatif::change::Change;
+    use tinygram_whatif::offer::At;
+    use tinygram_whatif::prediction::Seen;
+
+    use super::*;
+
+    /// Returns figures as wide as they become: three digits and an interval of three digits.
+    fn prediction(p50: f64, p99_change: f64) -> Prediction {
+        let about = |value: f64| {
+            Some(Estimate {
+                value,
+                low: value - 0.011,
+                high: value + 0.029,
+            })
+        };
+        Prediction {
+            figures: Figures {
+                p50_ms: about(p50),
+                p99_ms: about(4.0 * p50),
+                segments: about(12.5),
+                packets: about(24.0),
+                packets_per_second: about(1520.0),
+            },
+            p50_change_ms: about(p99_change),
+            p99_change_ms: about(p99_change),
+            is_unsettled: false,
+        }
+    }
+
+    fn forecast() -> Forecast {
+        let offer = |change, at| Offer { change, at };
+        Forecast {
+            seen: Seen {
+                turns: 490,
+                p50_ms: 41.9,
+                p99_ms: 49.9,
+                segments: 3.0,
+            },
+            present: prediction(41.8, 0.0),
+            rows: vec![
+                (
+                    offer(Change::Nodelay(true), At::Server),
+                    prediction(0.193, -41.0),
+                ),
+                (
+                    offer(Change::DelackMax(Duration::from_millis(8)), At::Client),
+                    prediction(9.81, 0.0),
+                ),
+            ],
+            agree: 1,
+            of: 1,
+        }
+    }
+
+    #[test]
+    fn the_table_fits_a_terminal_and_says_what_its_columns_are() {
+        let table = table(&forecast());
+        for width in [80, 100, 120, 200] {
+            let drawn = table.to_text(width, Ink::Plain);
+            let widest = drawn.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(width), "{width}:\n{drawn}");
+            // A row of figures is whole: no interval goes on in the next line.
+            let whole = "0.193 [0.182, 0.222]";
+            assert!(
+                drawn.lines().any(|line| line.contains(whole)),
+                "{width}:\n{drawn}"
+            );
+            let row = drawn
+                .lines()
+                .find(|line| line.contains("nodelay=on, server"));
+            assert!(row.is_some_and(|row| row.contains("better")), "{drawn}");
+            for word in ["A turn:", "p50, p99:", "Segments:", "Packets:", "[a, b]"] {
+                assert!(drawn.contains(word), "{word}: {drawn}");
+            }
         }
     }
 }

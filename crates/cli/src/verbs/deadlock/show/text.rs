@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use tinygram_papers::moldeklev::cures::{BufferCure, Examined};
 use tinygram_papers::moldeklev::predict::{Area, Deadlock, DeadlockClass};
-use tinygram_report::{Column, Entry, Table};
+use tinygram_report::{Column, Entry, Ink, Table};
 
 use super::super::done::Findings;
 use super::super::plan::Parameters;
@@ -32,8 +32,12 @@ pub(in super::super) fn text(parameters: &Parameters, findings: &Findings) -> St
         let _ = writeln!(text, "  ({number}) {rule}:  {filled_in}:  {verdict}");
     }
     let _ = writeln!(text, "\n{}", verdict(parameters, &findings.asked));
+    let (ink, width) = terminal::canvas(terminal::WIDTH);
+    // Without a terminal each sentence is a line.
+    if ink == Ink::Styled {
+        text = terminal::broken(&text, width);
+    }
     if !findings.cures.is_empty() {
-        let (ink, width) = terminal::canvas(terminal::WIDTH);
         let _ = write!(
             text,
             "\n{}",

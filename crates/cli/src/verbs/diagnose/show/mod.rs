@@ -1,5 +1,6 @@
 //! The results, with one exporter per format.
 
+pub(super) mod recipes;
 pub(super) mod terminal;
 mod xplot;
 
@@ -36,6 +37,10 @@ pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
         }
     }
     let output = plan.output.take();
+    let width = match output {
+        None => crate::terminal::width(),
+        Some(_) => usize::MAX,
+    };
     let shown = match (plan.format, shown::encoding(plan.format)) {
         (_, Some(encoding)) => {
             Rendered::rows(&tables::of(plan.table, &results.diagnosis), encoding)?
@@ -53,7 +58,7 @@ pub(super) fn all(mut plan: Plan, results: &Results) -> Result<Done, Failure> {
         }
         (_, None) => Rendered::Text(match plan.parameters.explain {
             Some(frame) => explained(frame, &results.diagnosis)?,
-            None => terminal::report(&plan, results),
+            None => terminal::report(&plan, results, width),
         }),
     };
     match output {

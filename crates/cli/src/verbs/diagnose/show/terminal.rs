@@ -4,27 +4,27 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::Write as _;
 
-use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Kind, Lookalike, Side, recipes};
+use tinygram_diagnose::{Analyzer, ConnectionReport, Finding, Kind, Lookalike, Side};
 use tinygram_diagnosis::totals::{self, Total};
 use tinygram_diagnosis::{
     Capture, Diagnosis, Group, Perhaps, asides, audit, groups, outcome, perhaps, rtt, seconds,
 };
 use tinygram_report::Columns;
 use tinygram_report::units::counted;
-use tinygram_stalls::recipes::Recipe;
 use tinygram_stalls::{Tier, ms};
 
 use super::super::done::Results;
 use super::super::plan::Plan;
 use crate::outcome::Failure;
 
-pub(super) fn report(plan: &Plan, results: &Results) -> String {
+/// Returns the report. Its tables go on in a further line where they are wider than `width`.
+pub(super) fn report(plan: &Plan, results: &Results, width: usize) -> String {
     let diagnosis = &results.diagnosis;
     let groups = groups(diagnosis);
     let mut out = String::new();
     verdict(&mut out, plan, diagnosis, &groups);
-    overall(&mut out, diagnosis);
-    connections(&mut out, plan, diagnosis);
+    overall(&mut out, diagnosis, width);
+    connections(&mut out, plan, diagnosis, width);
     for group in &groups {
         findings(&mut out, plan, diagnosis, group);
     }
@@ -65,7 +65,7 @@ fn verdict(out: &mut String, plan: &Plan, results: &Diagnosis, groups: &[Group<'
 
 /// Writes who lost most, and where to change something, if there are too many connections to look
 /// at each.
-fn overall(out: &mut String, results: &Diagnosis) {
+fn overall(out: &mut String, results: &Diagnosis, width: usize) {
     if (results.total().connections as usize) < MANY {
         return;
     }
@@ -79,7 +79,7 @@ fn overall(out: &mut String, results: &Diagnosis) {
         }
         let cells: Vec<_> = rows.iter().take(ROWS).map(total).collect();
         let _ = writeln!(out);
-        for line in totals_of(who).lines(&cells, usize::MAX) {
+        for line in totals_of(who).lines(&cells, width) {
             let _ = writeln!(out, "{line}");
         }
         if rows.len() > ROWS {
@@ -114,7 +114,7 @@ fn cost(stalls: usize, ns: i64) -> String {
     }
 }
 
-fn connections(out: &mut String, plan: &Plan, results: &Diagnosis) {
+fn connections(out: &mut String, plan: &Plan, results: &Diagnosis, width: usize) {
     let mut rows: Vec<_> = results
         .captures
         .iter()
@@ -132,13 +132,30 @@ fn connections(out: &mut String, plan: &Plan, results: &Diagnosis) {
     }
     let table: Vec<[String; 9]> = rows.iter().take(shown).map(|(_, r)| row(r)).collect();
     let _ = writeln!(out);
-    for line in CONNECTIONS.lines(&table, usize::MAX) {
+    for line in CONNECTIONS.lines(&table, width) {
         let _ = writeln!(out, "{line}");
     }
+    legend(out, &table);
     if total > table.len() {
         let _ = writeln!(out, "... and {} more", total - table.len());
     }
     ruled_out(out, plan, &rows);
+}
+
+/// Says what the columns mean that do not say it themselves, where they hold something.
+fn legend(out: &mut String, table: &[[String; 9]]) {
+    let [mut is_bound, mut has_timer] = [false; 2];
+    for row in table {
+        is_bound |= row[3].starts_with("<=");
+        has_timer |= row[6] != "-";
+    }
+    let bound = is_bound.then_some("RTT <=: no handshake was seen, and no ACK came sooner");
+    let timer =
+        has_timer.then_some("ACK timer: how long the client/the server put ACKs off, on average");
+    let said: Vec<_> = bound.into_iter().chain(timer).collect();
+    if !said.is_empty() {
+        let _ = writeln!(out, "({})", said.join("; "));
+    }
 }
 
 const CONNECTIONS: Columns<9> = Columns {
@@ -442,29 +459,6 @@ fn first_of_its_kind(analyzer: &Analyzer, finding: &Finding) -> String {
         finding.habit(),
         frames(finding)
     )
-}
-
-/// Returns the text of `--recipes`.
-pub(in super::super) fn recipes() -> String {
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "Where many small writes follow each other, write once: TCP_NODELAY turns them into as many packets.\n"
-    );
-    let rows: Vec<_> = recipes::TABLE.iter().map(recipe).collect();
-    for line in RECIPES.lines(&rows, usize::MAX) {
-        let _ = writeln!(out, "{line}");
-    }
-    out
-}
-
-const RECIPES: Columns<3> = Columns {
-    headings: ["where", "cure", "what to write or set"],
-    left: [true, true, true],
-};
-
-fn recipe(recipe: &Recipe) -> [String; 3] {
-    [recipe.place, recipe.cure.name(), recipe.text].map(str::to_owned)
 }
 
 fn capital(text: &str) -> String {
