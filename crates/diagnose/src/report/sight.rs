@@ -182,7 +182,7 @@ impl Sight {
         }
     }
 
-    /// Returns what took the most time, with that time in nanoseconds, if it is at least 200 ms and
+    /// Returns what took the most time, with that time in nanoseconds, if it is at least 10 ms and
     /// a third of the connections' lifetimes.
     #[must_use]
     pub fn dominant(&self) -> Option<(Dominant, i64)> {

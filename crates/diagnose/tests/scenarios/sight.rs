@@ -221,7 +221,7 @@ fn findings_are_drained_when_a_clock_has_told_them() {
     assert_eq!(player.analyzer.drain().len() as u64, stalls);
 }
 
-/// At least a third of the time, and at least 200 ms.
+/// At least a third of the time, and at least as long as the shortest delayed ACK.
 #[test]
 fn what_took_a_third_of_the_time_is_named() {
     let lost = |again: f64, last: f64| {
@@ -230,7 +230,8 @@ fn what_took_a_third_of_the_time_is_named() {
     };
     assert_eq!(lost(200.0, 600.0), Some((Dominant::Loss, 200 * MS)));
     assert_eq!(lost(200.0, 600.001), None);
-    assert_eq!(lost(199.999, 300.0), None);
+    assert_eq!(lost(10.0, 30.0), Some((Dominant::Loss, 10 * MS)));
+    assert_eq!(lost(9.999, 20.0), None);
     assert_eq!(lost(350.0, 1000.0), Some((Dominant::Loss, 350 * MS)));
     let closed = "0 s P 10\n100 c . win 0\n600 c . win 60000\n900 s P 20";
     let closed = sight(closed);

@@ -14,7 +14,7 @@ thresholds! {
     /// Fewer gaps in the data than this are ignored.
     FEW_GAPS: u64 = 3, Count, Origin::Assumed("kernels drop a frame now and then");
     /// A time that loss, a closed window or a server took is not mentioned if it is shorter.
-    DOMINANT_LEAST_NS: i64 = 200_000_000, Nanoseconds, Origin::Assumed("five stalls of Linux");
+    DOMINANT_LEAST_NS: i64 = 10_000_000, Nanoseconds, Origin::Assumed("as long as LATE_ACK_NS: what is shorter nobody takes for a stall");
     /// A clock whose times are all multiples of this is too coarse to show a delayed ACK.
     COARSE_CLOCK_NS: i64 = 10_000_000, Nanoseconds, Origin::Assumed("as long as LATE_ACK_NS");
     /// Fewer times may all be round ones by accident.
