@@ -156,6 +156,40 @@ fn python_names_its_function_and_its_line() {
     }
 }
 
+/// Each connection has a thread of its own, of which nobody knows at its first held write that it runs Python. By the time
+/// that its frames are read it has gone on, and of what `Thread.run` called nothing may be left: `Thread.run` wrote nothing.
+#[test]
+fn of_a_new_thread_who_wrote_is_named_or_nobody() {
+    let Some(python) = python() else { return };
+    let _alone = alone();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || answer(&listener));
+    let Some(mut watched) = Watched::open(&SourceOptions::default()) else {
+        return;
+    };
+    let mut command = Command::new(python);
+    command
+        .arg(source("asks_in_threads.py"))
+        .arg(port.to_string());
+    let (_, findings) = watched.during(&mut [command]);
+    let ours = findings
+        .iter()
+        .filter(|finding| finding.connection.remote.port() == port);
+    let sites: Vec<_> = ours.map(|finding| finding.call.as_deref()).collect();
+    assert!(sites.len() >= 60, "{}", sites.len());
+    let named: Vec<_> = sites.iter().flatten().collect();
+    assert!(
+        named.len() * 2 > sites.len(),
+        "{} of {}",
+        named.len(),
+        sites.len()
+    );
+    for site in named {
+        assert_eq!(site.function, "ask_in_two_writes", "{site:#?}");
+    }
+}
+
 /// V8's map says where a function begins, but not where in it the call is.
 #[test]
 #[ignore = "long: cargo test --workspace -- --ignored"]

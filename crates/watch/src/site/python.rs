@@ -134,7 +134,7 @@ impl Interpreters {
                 });
             }
         }
-        frames
+        of_the_program(frames)
     }
 
     /// Returns whether `pid` runs a known version of Python.
@@ -237,6 +237,15 @@ impl Interpreter {
             state = maps::read_u64(pid, beyond(state, layout.thread_next)).unwrap_or(0);
         }
         threads
+    }
+}
+
+/// Returns frames that were read after their program had gone on, if one is the program's own. Of what a library called
+/// meanwhile nothing is left but the library's: `Thread.run` has called who wrote, and has written nothing.
+fn of_the_program(frames: Vec<StackFrame>) -> Vec<StackFrame> {
+    match frames.iter().any(|frame| !frame.is_library) {
+        true => frames,
+        false => Vec::new(),
     }
 }
 

@@ -60,10 +60,10 @@ fn advice(rows: &[(&Key, &Row)]) -> String {
         }
         said.push((key.kind, place.clone(), row.case.sender));
         out += &format!("\n{} ({place}):\n", key.kind.title());
-        for (call, count) in row.calls().into_iter().take(MOST_CALLS) {
-            out += &format!("  {}, {count} of those looked at\n", call.written());
-            if let Some(unresolved) = &call.unresolved {
-                out += &format!("    to name the line: {}\n", unresolved.help);
+        for (written, count, help) in calls(row).into_iter().take(MOST_CALLS) {
+            out += &format!("  {written}, {count} of those looked at\n");
+            if let Some(help) = help {
+                out += &format!("    to name the line: {help}\n");
             }
         }
         let advice = Advice::of(&row.case);
@@ -85,6 +85,21 @@ fn advice(rows: &[(&Key, &Row)]) -> String {
         }
     }
     out
+}
+
+/// Returns the call sites in words with their counts, and what would help to name them. Sites of other stacks that are
+/// written alike are one.
+fn calls(row: &Row) -> Vec<(String, u64, Option<&'static str>)> {
+    let mut calls: Vec<(String, u64, Option<&'static str>)> = Vec::new();
+    for (call, count) in row.calls() {
+        let written = call.written();
+        match calls.iter_mut().find(|(known, _, _)| *known == written) {
+            Some((_, known, _)) => *known += count,
+            None => calls.push((written, count, call.unresolved.as_ref().map(|it| it.help))),
+        }
+    }
+    calls.sort_by_key(|(_, count, _)| std::cmp::Reverse(*count));
+    calls
 }
 
 /// Returns the command that says which settings of live sockets would end a stall.

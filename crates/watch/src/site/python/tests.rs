@@ -73,3 +73,18 @@ fn what_python_brings_is_told_from_the_program() {
     assert!(is_library("<frozen runpy>"));
     assert!(!is_library("<string>"));
 }
+
+/// A frame that called the one that wrote is no call site.
+#[test]
+fn what_is_left_of_a_stack_that_has_gone_on_names_the_program_or_nobody() {
+    let frame = |function: &str, is_library| StackFrame {
+        function: function.to_owned(),
+        file: None,
+        line: None,
+        is_library,
+    };
+    let entry = [frame("Thread.run", true), frame("Thread._bootstrap", true)];
+    assert!(of_the_program(entry.to_vec()).is_empty());
+    let all = [vec![frame("answer", false)], entry.to_vec()].concat();
+    assert_eq!(of_the_program(all.clone()), all);
+}
