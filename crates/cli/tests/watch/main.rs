@@ -8,6 +8,7 @@ mod hosting;
 mod judges;
 mod monitoring;
 mod otlp;
+mod ours;
 mod places;
 mod programs;
 #[path = "../stalling/mod.rs"]

@@ -25,6 +25,9 @@ pub(crate) fn text(table: &Table, width: usize) -> String {
         let _ = writeln!(out, "{line}");
         if let Some(verdict) = &connection.verdict {
             let _ = writeln!(out, "    ^ {}", verdict.explain());
+            if connection.covered().is_some() {
+                let _ = writeln!(out, "    ^ {UNDER_RUN}");
+            }
         }
         for changed in &connection.changed {
             let _ = writeln!(out, "    ^ {}", changed.explain());
@@ -77,6 +80,10 @@ pub(super) fn run(covered: Option<&State>) -> String {
     }
     text
 }
+
+/// What a sign means where `tinygram run` covers the process.
+const UNDER_RUN: &str = "under tinygram run already, which gathers small writes: the counts are of all the time since the \
+     connection began";
 
 const COLUMNS: Columns<15> = Columns {
     headings: [

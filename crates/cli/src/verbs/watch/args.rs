@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::flags::Places;
+use crate::host_flags::JournalFolder;
 use crate::values::{duration, span};
 
 #[derive(Debug, clap::Args)]
@@ -53,6 +54,9 @@ pub(crate) struct Args {
     /// The tracepoints at which writes are seen [default: write-end]
     #[arg(long, value_name = "HOOKS", value_enum)]
     pub(super) hooks: Option<Hooks>,
+
+    #[command(flatten)]
+    pub(super) journal: JournalFolder,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]

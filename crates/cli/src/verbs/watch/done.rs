@@ -12,6 +12,7 @@ use tinygram_watch::who::Processes;
 
 use super::plan::Plan;
 use super::seen::Watched;
+use super::under_run::UnderRun;
 use crate::outcome::Failure;
 use crate::verbs::ps;
 
@@ -25,6 +26,7 @@ pub(super) struct Watch {
     pub(super) lost: u64,
     processes: Processes,
     pub(super) summary: WatchSummary,
+    pub(super) under_run: UnderRun,
 }
 
 impl Watch {
@@ -43,6 +45,7 @@ impl Watch {
             live,
             processes: Processes::below(plan.root),
             summary: WatchSummary::default(),
+            under_run: UnderRun::default(),
         })
     }
 
@@ -77,6 +80,7 @@ impl Watch {
                 .meets(&sight.connection, &sight.writer, process)
             {
                 self.watched.add(sight.seen);
+                self.under_run.look_at(process);
             }
         }
     }
@@ -106,6 +110,7 @@ impl Watch {
                 continue;
             }
             self.summary.add(&finding, &process);
+            self.under_run.look_at(&process);
             kept.push((finding, process));
         }
         self.summary.fold_in_time(|process| has_ended(process.pid));

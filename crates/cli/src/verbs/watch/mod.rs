@@ -21,6 +21,7 @@ mod show;
 mod sites;
 mod table;
 mod told;
+mod under_run;
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,7 @@
 //! The output for people, while watching and at the end.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tinygram_host::process::Process;
@@ -23,6 +24,8 @@ pub(super) struct Show {
     screen: Screen,
     glosses: Glosses,
     repeats: Repeats,
+    /// The folder of the journal of changes.
+    journal: PathBuf,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,6 +53,7 @@ impl Show {
             screen: Screen::default(),
             glosses: Glosses::default(),
             repeats: Repeats::default(),
+            journal: args.journal.folder.clone(),
         }
     }
 
@@ -65,7 +69,7 @@ impl Show {
             Manner::Json => {
                 let mut value = json::finding(finding, process);
                 if !finding.kind.is_stall() {
-                    value["changes"] = serde_json::json!(changes(finding));
+                    value["changes"] = serde_json::json!(self.changes(finding));
                 }
                 let line = format!("{value}\n");
                 terminal::print(line.as_bytes())?;
@@ -73,7 +77,7 @@ impl Show {
             Manner::Lines if finding.tier.accuses() && self.repeats.is_first(finding, process) => {
                 let mut sentence = sentence::of(finding, process);
                 if !finding.kind.is_stall() {
-                    for changed in changes(finding) {
+                    for changed in self.changes(finding) {
                         sentence += &format!(
                             "\n  our change {} is in force: {}",
                             changed.change,
@@ -91,6 +95,14 @@ impl Show {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Returns the changes of `set` and `cure` that are in force on the socket of a finding.
+    fn changes(&self, finding: &Finding) -> Vec<Changed> {
+        let mut in_force = changed::in_force(&self.journal);
+        in_force
+            .remove(&finding.connection.cookie)
+            .unwrap_or_default()
     }
 
     /// Says what is wrong beside the watch, or is well again.
@@ -123,6 +135,7 @@ impl Show {
             if let Some(exported) = exported {
                 line["otlp"] = exported.json();
             }
+            line["under_run"] = serde_json::json!(watch.under_run.rows());
             line["elsewhere"] = serde_json::json!(watch.watched.elsewhere());
             line["nothing_matched"] = watch
                 .watched
@@ -162,6 +175,9 @@ impl Show {
                 Obstacle::Timed.reason(),
                 Obstacle::Timed.remedy()
             );
+        }
+        if let Some(covered) = watch.under_run.in_words() {
+            out += &format!("{covered}\n");
         }
         terminal::print_text(&out)?;
         if let Some(elsewhere) = watch.watched.elsewhere_in_words() {
@@ -215,12 +231,4 @@ fn print(lines: &[String]) -> Result<(), Failure> {
         terminal::print_text(&format!("{line}\n"))?;
     }
     Ok(())
-}
-
-/// Returns the changes of `set` and `cure` that are in force on the socket of a finding.
-fn changes(finding: &Finding) -> Vec<Changed> {
-    let mut in_force = changed::in_force(&tinygram_remedy::journal::folder());
-    in_force
-        .remove(&finding.connection.cookie)
-        .unwrap_or_default()
 }
