@@ -38,6 +38,7 @@ pub fn write(echo: &Echo, results: &Diagnosis, into: &mut dyn Write) -> io::Resu
             connection_limit: echo.connection_limit,
             finding_limit: echo.finding_limit,
         },
+        captures: results.captures.iter().map(capture_row).collect(),
         summary: summary(results),
         totals: Totals {
             services: totals(totals::by_service(results)),
@@ -76,6 +77,7 @@ where
 struct Document<'a, C: Serialize, F: Serialize> {
     schema: &'static str,
     parameters: Parameters<'a>,
+    captures: Vec<CaptureRow<'a>>,
     summary: Summary,
     totals: Totals,
     /// What each check asks, and what becomes of a hold that does not pass it.
@@ -90,6 +92,15 @@ struct Parameters<'a> {
     fail_on: &'a [String],
     connection_limit: usize,
     finding_limit: usize,
+}
+
+/// A capture, or the files of one ring buffer.
+#[derive(Serialize)]
+struct CaptureRow<'a> {
+    capture: &'a str,
+    /// The time of the first frame; null if there is none.
+    start: Option<f64>,
+    frames: u64,
 }
 
 /// The hundred costliest.
@@ -219,6 +230,8 @@ struct FindingRow<'a> {
     capture: &'a str,
     direction: String,
     frames: Vec<u64>,
+    /// Seconds after the capture's first frame, as `--from` takes them.
+    at_s: f64,
     start: f64,
     end: f64,
     cost_ms: f64,
@@ -322,6 +335,15 @@ fn summary(results: &Diagnosis) -> Summary {
     }
 }
 
+fn capture_row(capture: &Capture) -> CaptureRow<'_> {
+    let summary = &capture.report.summary;
+    CaptureRow {
+        capture: &capture.name,
+        start: (summary.frames > 0).then(|| summary.first_frame_ns as f64 / 1e9),
+        frames: summary.frames,
+    }
+}
+
 fn connections(capture: &Capture) -> impl Iterator<Item = Connection<'_>> {
     let rows = capture.report.connections.iter();
     rows.map(|row| connection(capture, row))
@@ -389,6 +411,7 @@ fn finding<'a>(capture: &'a Capture, f: &Finding) -> FindingRow<'a> {
         connection: f.connection,
         capture: &capture.name,
         direction: format!("{}->{}", f.sender, f.sender.other()),
+        at_s: ms(f.start_ns - capture.report.summary.first_frame_ns) / 1e3,
         start: f.start_ns as f64 / 1e9,
         end: f.frames.last().map_or(f.start_ns, |m| m.time_ns) as f64 / 1e9,
         cost_ms: ms(f.cost_ns),

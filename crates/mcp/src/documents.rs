@@ -5,9 +5,15 @@ use serde::Deserialize;
 /// `tinygram.diagnose/2`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Diagnosis {
+    pub(crate) captures: Vec<Capture>,
     pub(crate) summary: Summary,
     pub(crate) connections: Vec<Connection>,
     pub(crate) findings: Vec<Finding>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Capture {
+    pub(crate) start: Option<f64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -72,7 +78,7 @@ pub(crate) struct Finding {
     pub(crate) connection: u64,
     pub(crate) direction: String,
     pub(crate) frames: Vec<u64>,
-    pub(crate) start: f64,
+    pub(crate) at_s: f64,
     pub(crate) cost_ms: f64,
     pub(crate) blame: String,
     pub(crate) confidence: String,
@@ -102,6 +108,8 @@ pub(crate) struct Watched {
     pub(crate) rows_not_kept: u64,
     pub(crate) seen: Seen,
     pub(crate) nothing_matched: Vec<String>,
+    #[serde(default)]
+    pub(crate) under_run: Vec<UnderRun>,
     /// What the program lacks to look at all, in its words.
     #[serde(skip)]
     pub(crate) lacking: Option<String>,
@@ -128,9 +136,19 @@ impl Watched {
                 timed: 0,
             },
             nothing_matched: Vec::new(),
+            under_run: Vec::new(),
             lacking: Some(lacking),
         }
     }
+}
+
+/// A process under `tinygram run`.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct UnderRun {
+    pub(crate) pid: u32,
+    pub(crate) process: String,
+    pub(crate) policy: String,
+    pub(crate) writes_held: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -227,6 +245,14 @@ pub(crate) struct Owner {
     pub(crate) container: Option<String>,
     #[serde(default)]
     pub(crate) container_name: Option<String>,
+    #[serde(default)]
+    pub(crate) covered: Option<Covered>,
+}
+
+/// What `tinygram run` does in a process.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Covered {
+    pub(crate) policy: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -163,3 +163,64 @@ fn cautions_come_with_the_fixes() {
     }
     assert!(warned >= 2, "{warned}");
 }
+
+/// An agent can join a time with what a person reads of the same capture, ask for what comes from then on, and tell the day.
+#[test]
+fn times_are_counted_from_the_captures_first_frame_as_diagnose_prints_them() {
+    let corpus = folder("corpus");
+    let capture = format!("{corpus}/wwr-client.pcap");
+    let printed = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+        let output = command.arg("diagnose").arg(&capture).args(words).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let document: Value = serde_json::from_str(&printed(&["--json"])).unwrap();
+    let text = printed(&["--verbose"]);
+    let mut client = Client::start(&["--root", &corpus]);
+    let told = client.call("diagnose", &json!({"capture": "wwr-client.pcap"}));
+    assert_eq!(told["capture_start"], document["captures"][0]["start"]);
+    let findings = told["findings"].as_array().unwrap();
+    assert!(findings.len() > 2, "{told}");
+    for finding in findings {
+        let at_s = finding["at_s"].as_f64().unwrap();
+        let frames = &finding["frames"];
+        let frames = frames.as_array().unwrap().iter().map(ToString::to_string);
+        let frames = frames.collect::<Vec<_>>().join(", ");
+        let row = text
+            .lines()
+            .find(|line| line.contains(&format!("  {frames}  ")));
+        let row = row.unwrap_or_else(|| panic!("{frames}: {text}"));
+        assert!(
+            row.trim_start().starts_with(&format!("{at_s:.6} s ")),
+            "{at_s}: {row}"
+        );
+        let since = told["capture_start"].as_f64().unwrap() + at_s;
+        let known = document["findings"].as_array().unwrap().iter();
+        let mut starts = known.map(|known| known["start"].as_f64().unwrap());
+        assert!(starts.any(|start| (start - since).abs() < 2e-6), "{since}");
+    }
+    let mut times: Vec<_> = findings
+        .iter()
+        .map(|it| it["at_s"].as_f64().unwrap())
+        .collect();
+    times.sort_by(f64::total_cmp);
+    let from_s = times[1] - 1e-5;
+    let part = json!({"capture": "wwr-client.pcap", "from_s": from_s});
+    let told = client.call("diagnose", &part);
+    let later = told["findings"].as_array().unwrap().iter();
+    let later: Vec<_> = later.map(|it| it["at_s"].as_f64().unwrap()).collect();
+    assert!(
+        !later.is_empty() && later.iter().all(|at_s| *at_s >= from_s),
+        "{told}"
+    );
+    assert!(
+        later.iter().any(|at_s| (at_s - times[1]).abs() < 1e-6),
+        "{told}"
+    );
+    let told = client.call("is_it_nagle", &json!({"capture": "wwr-client.pcap"}));
+    let first = told["frames"][0]["at_s"].as_f64().unwrap();
+    assert!(
+        times.iter().any(|at_s| (at_s - first).abs() < 1e-6),
+        "{told}"
+    );
+}

@@ -236,6 +236,57 @@ fn what_is_in_force_is_told_and_connections_to_come_are_followed() {
     assert_eq!(service.nodelay(), [false, false]);
 }
 
+/// A client that asks in ten writes; it prints its server's port, and goes on until it is ended.
+const GATHERED: &str = r#"
+import socket, threading, time
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+def serve():
+    end, _ = listener.accept()
+    while end.recv(100, socket.MSG_WAITALL):
+        end.sendall(b"!")
+threading.Thread(target=serve, daemon=True).start()
+end = socket.create_connection(listener.getsockname())
+while True:
+    for _ in range(10):
+        end.send(b"x" * 10)
+    end.recv(1)
+    time.sleep(0.002)
+"#;
+
+/// That nothing stalls is `run`'s doing.
+#[test]
+fn a_program_under_run_is_said_to_be_by_each_tool_that_looks_at_it() {
+    if !hosting::may_set() {
+        return;
+    }
+    let mut run = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    run.args(["run", "--eager", "--", "python3", "-u", "-c", GATHERED]);
+    let mut program = run.stdout(Stdio::piped()).spawn().unwrap();
+    let mut port = String::new();
+    BufReader::new(program.stdout.as_mut().unwrap())
+        .read_line(&mut port)
+        .unwrap();
+    let port = port.trim();
+    let mut client = Client::start(&[]);
+    let shown = client.call("ps", &json!({"target": port}));
+    let watched = client.call("watch", &json!({"target": port, "seconds": 1}));
+    let asked = client.call("is_it_nagle", &json!({"target": port, "seconds": 1}));
+    // It is started in this process's place.
+    program.kill().unwrap();
+    program.wait().unwrap();
+    let policies: Vec<_> = shown["connections"].as_array().unwrap().iter().collect();
+    assert!(!policies.is_empty(), "{shown}");
+    for connection in policies {
+        assert_eq!(connection["under_run"], "flush-on-block", "{connection}");
+    }
+    let under_run = &watched["under_run"][0];
+    assert_eq!(under_run["policy"], "flush-on-block", "{watched}");
+    assert!(under_run["process"]["pid"].is_u64(), "{watched}");
+    let sentence = asked["sentence"].as_str().unwrap();
+    assert!(sentence.contains("under tinygram run already"), "{asked}");
+}
+
 fn rustix_pid(pid: u32) -> rustix::process::Pid {
     rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap()
 }

@@ -45,6 +45,8 @@ pub(crate) struct Told {
     cannot_tell: Vec<Untold>,
     /// What took a third of the time or more, if nothing stalled: `slow-server`, `server-or-path`, `loss`, or `zero-window`.
     dominated_by: Option<Dominated>,
+    /// When the capture's first frame was taken, in seconds since the epoch; times are counted from it. Null: no frame.
+    capture_start: Option<f64>,
     frames: u64,
     segments: u64,
     connections: u64,
@@ -87,8 +89,8 @@ pub(crate) struct Finding {
     frames: Vec<u64>,
     /// A display filter for Wireshark.
     filter: String,
-    /// Seconds since the epoch.
-    start: f64,
+    /// Seconds after the capture's first frame, as `from_s` takes them.
+    at_s: f64,
     cost_ms: f64,
     /// The side that must change something.
     blame: String,
@@ -173,6 +175,7 @@ fn told(seen: &Diagnosis) -> Told {
             by: it.by.clone(),
             time_ms: it.time_ms,
         }),
+        capture_start: seen.captures.iter().find_map(|it| it.start),
         frames: summary.frames,
         segments: summary.segments,
         connections: summary.connections,
@@ -208,7 +211,7 @@ fn finding(seen: &Diagnosis, finding: &documents::Finding) -> Finding {
         direction: finding.direction.clone(),
         frames: finding.frames.clone(),
         filter: finding.filter.clone(),
-        start: finding.start,
+        at_s: finding.at_s,
         cost_ms: finding.cost_ms,
         blame: finding.blame.clone(),
         evidence: finding

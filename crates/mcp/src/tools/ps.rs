@@ -56,6 +56,8 @@ pub(crate) struct Row {
     /// A sign of trouble: `held-now`, `corked-now`, `looks-like-stall`, `looks-like-flood`. A sign and no proof; null is no
     /// all-clear: watch sees what happens.
     sign: Option<String>,
+    /// The policy of `tinygram run` in its process, which gathers small writes; null: it is not under `run`.
+    under_run: Option<String>,
     /// What tinygram changed here.
     changed: Vec<Change>,
 }
@@ -184,6 +186,10 @@ fn row(socket: &Socket) -> Row {
         sign: verdict
             .and_then(|verdict| verdict["kind"].as_str())
             .map(ToOwned::to_owned),
+        under_run: socket
+            .owners
+            .iter()
+            .find_map(|owner| Some(owner.covered.as_ref()?.policy.clone())),
         changed: changed.collect(),
     }
 }

@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::shared::{CallSite, Fix, Process, Untold, gather, lacking, looked, ms, target};
+use super::shared::{CallSite, Fix, Process, Untold, Words, gather, lacking, looked, ms, target};
 use crate::documents::{self, Watched};
 use crate::host::Host;
 use crate::refusal::Refusal;
 use crate::run::{Call, Keep};
+use crate::untrusted::name;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -41,10 +42,19 @@ pub(crate) struct Told {
     held_harmlessly: u64,
     /// Why the absence of stalls would not mean that there are none.
     why_not_told: Vec<Untold>,
+    /// Processes under `tinygram run` already, which gathers small writes: little is found of them.
+    under_run: Vec<UnderRun>,
     fixes: Vec<Fix>,
     /// By process, peer and kind, the costliest first.
     rows: Vec<Row>,
     next_cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct UnderRun {
+    policy: String,
+    writes_held: u64,
+    process: Process,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -198,9 +208,31 @@ fn told(seen: &Watched) -> Told {
         possible: seen.possible,
         held_harmlessly: seen.excused.nobody_waited + seen.excused.short,
         why_not_told: why_not(seen),
+        under_run: seen
+            .under_run
+            .iter()
+            .take(MOST_UNDER_RUN)
+            .map(under_run)
+            .collect(),
         fixes,
         rows: rows.into_iter().map(row).collect(),
         next_cursor: None,
+    }
+}
+
+fn under_run(of: &documents::UnderRun) -> UnderRun {
+    UnderRun {
+        policy: of.policy.clone(),
+        writes_held: of.writes_held,
+        process: Process {
+            pid: Some(of.pid),
+            untrusted: Words {
+                name: name(&of.process),
+                script: None,
+                user: None,
+                container: None,
+            },
+        },
     }
 }
 
@@ -223,3 +255,4 @@ fn row(row: &documents::Row) -> Row {
 }
 
 const MOST_SITES: usize = 3;
+const MOST_UNDER_RUN: usize = 4;

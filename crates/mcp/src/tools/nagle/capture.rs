@@ -221,7 +221,8 @@ fn why_not(seen: &Diagnosis, maybe: &[&Finding]) -> Vec<Untold> {
             "capture longer, or on both hosts",
         ));
     }
-    if !summary.incomplete.is_empty() {
+    // Where nothing stalled, it is one of the obstacles.
+    if !summary.incomplete.is_empty() && summary.result != "cannot-tell" {
         why.push(told(
             "the capture is cut off or damaged: the rest was not seen".to_owned(),
             "capture again",
@@ -259,7 +260,7 @@ fn beside(answer: Answer, seen: &Diagnosis, lookalike: Option<&Lookalike>) -> St
         && let Some(dominated) = &seen.summary.dominated_by
     {
         said += &format!(
-            " Most of the time went to another cause: {} ({:.0} ms).",
+            " A third of the time or more went to another cause: {} ({:.0} ms).",
             dominated.by, dominated.time_ms
         );
     }
@@ -318,6 +319,7 @@ fn evidence(seen: &Diagnosis, finding: &Finding) -> Evidence {
         client: ends.map_or_else(String::new, |ends| ends.client.clone()),
         server: ends.map_or_else(String::new, |ends| ends.server.clone()),
         held_by: held_by.to_owned(),
+        at_s: finding.at_s,
         cost_ms: finding.cost_ms,
         evidence: finding
             .evidence

@@ -12,7 +12,7 @@ use super::judged::{Held, Holds, Judged, ROUND_TRIP};
 use super::ps::{self, Change};
 use super::shared::{Answer, CallSite, Fix, Lookalike, Other, Part, Untold, gather, ms};
 use super::{diagnose, watch};
-use crate::documents::{Row, Watched};
+use crate::documents::{Row, UnderRun, Watched};
 use crate::host::Host;
 use crate::refusal::Refusal;
 
@@ -87,6 +87,8 @@ pub(crate) struct Evidence {
     server: String,
     /// The side whose data was held.
     held_by: String,
+    /// Seconds after the capture's first frame.
+    at_s: f64,
     cost_ms: f64,
     evidence: Vec<String>,
 }
@@ -186,6 +188,7 @@ fn of_host(seen: &Watched) -> Told {
             seen.seconds
         );
     }
+    sentence += covered(&seen.under_run);
     Told {
         answer,
         sentence,
@@ -230,6 +233,16 @@ fn next(answer: Answer, seen: &Watched) -> &'static str {
                  slow requests (tcpdump) and ask diagnose for those"
         }
         Answer::CannotTell => "do what a remedy in why_not_told says, and ask again",
+    }
+}
+
+/// Says that the answer is of programs whose writes are gathered.
+fn covered(programs: &[UnderRun]) -> &'static str {
+    match programs {
+        [] => "",
+        _ => {
+            " The program is under tinygram run already, which gathers small writes: without it the answer may be another."
+        }
     }
 }
 
