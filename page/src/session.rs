@@ -181,7 +181,8 @@ impl Session {
         let finding = capture.report.findings.iter().find(ended);
         let finding = finding.ok_or("no stall ended with this frame")?;
         let connection = capture.connection(finding.connection);
-        let mut scene = Scene::new(finding, connection.ok_or("its connection is not known")?);
+        let connection = connection.ok_or("its connection is not known")?;
+        let mut scene = Scene::new(finding, connection, capture.report.summary.first_frame_ns);
         let mut work = Work::new(&Parameters {
             explain: Some(frame),
             ..Parameters::default()

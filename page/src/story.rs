@@ -13,6 +13,8 @@ use tinygram_wire::decode::{self, Segment};
 pub(crate) struct Scene<'a> {
     finding: &'a Finding,
     connection: &'a ConnectionReport,
+    /// The time of the capture's first frame, in nanoseconds since the epoch.
+    start_ns: i64,
     seen: VecDeque<Seen>,
     /// How many of `seen` came after the held segment.
     after: usize,
@@ -30,11 +32,16 @@ const WITHIN: usize = 30;
 const AFTER: usize = 3;
 
 impl<'a> Scene<'a> {
-    /// Returns the scene of a stall, of which nothing has been seen.
-    pub(crate) fn new(finding: &'a Finding, connection: &'a ConnectionReport) -> Self {
+    /// Returns the scene of a stall, of which nothing has been seen, in a capture that begins at `start_ns`.
+    pub(crate) fn new(
+        finding: &'a Finding,
+        connection: &'a ConnectionReport,
+        start_ns: i64,
+    ) -> Self {
         Self {
             finding,
             connection,
+            start_ns,
             seen: VecDeque::new(),
             after: 0,
         }
@@ -142,6 +149,9 @@ impl<'a> Scene<'a> {
             "ends": ["client", "server"],
             "ended": since(last),
             "is_part": true,
+            "numbers": [first.frame, last.frame],
+            "at_s": (first.time_ns - self.start_ns) as f64 / 1e9,
+            "is_from_the_first": first.time_ns == self.connection.first_ns,
         }))
     }
 }

@@ -201,6 +201,23 @@ def page_draws_the_report_inside(it):
     assert it.tab.complaints() == [], it.tab.complaints()
 
 
+def page_says_by_which_scale_a_stall_is_drawn(it):
+    """Where the picture begins, and that its times are stretched; a button makes them true."""
+    it.tab.open()
+    it.tab.choose([CORPUS / "wwr-client.pcap"])
+    it.tab.browser.evaluate("document.querySelector('#explain').open = true")
+    it.tab.until("document.querySelectorAll('#story li').length > 2")
+    said = "document.querySelector('.story-scale').textContent"
+    arrows = "[...document.querySelectorAll('#story .arrow line')].map((it) => +it.getAttribute('y1'))"
+    words, drawn = it.tab.browser.evaluate(said), it.tab.browser.evaluate(arrows)
+    assert re.search(r"^Frames \d+ to \d+: .+, from \d+\.\d{6} s after the capture's first frame\.", words), words
+    assert "not to scale" in words, words
+    it.tab.browser.evaluate("document.querySelector('.story-scale button').click()")
+    words, true = it.tab.browser.evaluate(said), it.tab.browser.evaluate(arrows)
+    assert "to scale" in words and "not to scale" not in words, words
+    assert len(drawn) == len(true) and drawn != true, (drawn, true)
+
+
 def page_draws_each_report(it):
     """Chromium paints no frame that was given its second page while it was hidden."""
     it.tab.open()

@@ -89,6 +89,8 @@ def module_tells_the_story_that_the_command_line_tells(it):
         assert story["frame"] in frames and frames == sorted(frames), (name, frames)
         [held] = story["picture"]["held"]
         assert 0 <= held["from"] < held["to"] <= story["picture"]["ended"], (name, held)
+        picture = story["picture"]
+        assert picture["numbers"] == [frames[0], frames[-1]] and picture["at_s"] >= 0, (name, picture["numbers"])
         assert story["happened"] and story["rule"], name
         told += 1
     assert told > 20, told

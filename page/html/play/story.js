@@ -26,10 +26,34 @@ class Story {
       element("p", {}, strong(`That cost ${cost}`), `${doubt}.`),
       element("p", {}, strong("What helps: "), `${cure}.`),
       questions(story));
-    this.place.replaceChildren(box, text);
+    const side = element("div", {}, box);
+    if (picture) side.append(this.scaleOf(picture));
+    this.place.replaceChildren(side, text);
     this.conversation = picture ? new Conversation(box) : null;
     this.box = box;
     this.draw();
+  }
+
+  /** Says which part of the capture the picture shows, and by which scale; a button makes all times true. */
+  scaleOf({ numbers: [first, last], at_s, ended, is_from_the_first }) {
+    const begins = is_from_the_first ? "with the first segment of the connection" : "within the connection";
+    this.isTrue = false;
+    const scale = element("span");
+    const button = element("button", { type: "button", class: "quiet", "aria-pressed": "false" }, "True times");
+    const told = () => {
+      scale.textContent = this.isTrue ? "Times are to scale. "
+        : "Times are not to scale: short ones are stretched and long ones shortened. ";
+      button.setAttribute("aria-pressed", String(this.isTrue));
+    };
+    button.addEventListener("click", () => {
+      this.isTrue = !this.isTrue;
+      told();
+      this.draw();
+    });
+    told();
+    return element("p", { class: "aside story-scale" },
+      `Frames ${grouped(first)} to ${grouped(last)}: ${inTime(ended)}, from ${at_s.toFixed(6)} s after the capture's first frame. `
+      + `The picture begins ${begins}; each segment stands where it was captured. `, scale, button);
   }
 
   draw() {
@@ -37,7 +61,7 @@ class Story {
     if (!this.conversation || width < 40) return;
     const { frames, held, owed, ended } = this.run;
     const times = [...frames.map(({ left }) => left), ...[...held, ...owed].flatMap(({ from, to }) => [from, to]), ended];
-    const scale = new TimeScale(times, { isTrue: false, most: STORY_HEIGHT, least: STORY_GAP });
+    const scale = new TimeScale(times, { isTrue: this.isTrue, most: STORY_HEIGHT, least: STORY_GAP });
     this.conversation.draw(this.run, scale, width, STORY_GUTTER);
     this.conversation.at(scale.end);
   }
