@@ -1,9 +1,12 @@
 use pyo3::exceptions::PyRuntimeError;
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList};
+use tinygram_tables::arrow_array::cast::AsArray;
 use tinygram_tables::arrow_array::ffi::FFI_ArrowSchema;
 use tinygram_tables::arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use tinygram_tables::arrow_array::{RecordBatch, RecordBatchIterator};
+use tinygram_tables::arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
+use tinygram_tables::arrow_array::{Array, RecordBatch, RecordBatchIterator};
 use tinygram_tables::{Rows, batch};
 
 /// Rows with a schema, for whatever reads Arrow.
@@ -75,6 +78,31 @@ impl Table {
         self.batch.num_rows()
     }
 
+    /// The rows, each a dictionary, or the first so many: for who has neither pyarrow nor Polars.
+    #[pyo3(signature = (most=None))]
+    fn rows<'py>(&self, py: Python<'py>, most: Option<usize>) -> PyResult<Bound<'py, PyList>> {
+        let names = self.column_names();
+        let rows = PyList::empty(py);
+        for at in 0..self.num_rows().min(most.unwrap_or(usize::MAX)) {
+            let row = PyDict::new(py);
+            for (name, column) in names.iter().zip(self.batch.columns()) {
+                row.set_item(name, value(py, column, at)?)?;
+            }
+            rows.append(row)?;
+        }
+        Ok(rows)
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.rows(py, None)?.try_iter()
+    }
+
+    /// The first rows as text.
+    fn __str__(slf: Bound<'_, Self>) -> PyResult<String> {
+        let shown = slf.py().import("tinygram._shown")?;
+        shown.call_method1("text", (slf,))?.extract()
+    }
+
     /// The first rows, as notebooks show them.
     fn _repr_html_(slf: Bound<'_, Self>) -> PyResult<String> {
         let shown = slf.py().import("tinygram._shown")?;
@@ -89,4 +117,37 @@ impl Table {
             self.batch.num_columns()
         )
     }
+}
+
+/// Returns one cell as Python's own: text, a number, a truth value, a time with its zone, a list, or None.
+fn value<'py>(py: Python<'py>, column: &dyn Array, at: usize) -> PyResult<Bound<'py, PyAny>> {
+    if column.is_null(at) {
+        return Ok(py.None().into_bound(py));
+    }
+    if let Some(texts) = column.as_string_opt::<i32>() {
+        return texts.value(at).into_bound_py_any(py);
+    }
+    if let Some(flags) = column.as_boolean_opt() {
+        return flags.value(at).into_bound_py_any(py);
+    }
+    if let Some(numbers) = column.as_primitive_opt::<Int64Type>() {
+        return numbers.value(at).into_bound_py_any(py);
+    }
+    if let Some(numbers) = column.as_primitive_opt::<Float64Type>() {
+        return numbers.value(at).into_bound_py_any(py);
+    }
+    if let Some(times) = column.as_primitive_opt::<TimestampMicrosecondType>() {
+        let datetime = py.import("datetime")?;
+        let zone = datetime.getattr("timezone")?.getattr("utc")?;
+        let epoch = datetime
+            .getattr("datetime")?
+            .call_method1("fromtimestamp", (0, zone))?;
+        let since = datetime.call_method1("timedelta", (0, 0, times.value(at)))?;
+        return epoch.add(since);
+    }
+    let lists = column.as_list::<i32>().value(at);
+    let items: PyResult<Vec<_>> = (0..lists.len())
+        .map(|item| value(py, &lists, item))
+        .collect();
+    Ok(PyList::new(py, items?)?.into_any())
 }

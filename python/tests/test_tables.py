@@ -57,6 +57,43 @@ def test_a_diagnosis_says_what_the_command_line_says():
     assert [row["result"] for row in verdict][2] == "none"
 
 
+@pytest.mark.parametrize("table", ["findings", "connections", "ruled_out", "verdict"])
+def test_rows_are_the_same_without_pyarrow(table):
+    table = getattr(tinygram.diagnose([STALLS, FLOOD]), table)
+    assert list(table) == table.rows() == rows(table)
+    assert table.rows(2) == rows(table)[:2]
+    assert len(table.rows(10**9)) == len(table)
+
+
+def test_what_is_printed_is_what_was_found(tmp_path):
+    """Also where neither pyarrow nor Polars nor pandas is installed: an interpreter in which they cannot be imported."""
+    script = textwrap.dedent(f"""
+        import sys
+        for name in ("pyarrow", "polars", "pandas", "numpy"):
+            sys.modules[name] = None
+        import tinygram
+        seen = tinygram.diagnose({str(STALLS)!r})
+        print(seen)
+        print(seen.findings)
+        print(sum(row["cost_ms"] for row in seen.findings))
+        print(seen.findings._repr_html_()[:7])
+    """)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    first, *others = done.stdout.splitlines()
+    seen = tinygram.diagnose(STALLS)
+    stalls = rows(seen.verdict)[0]["stalls"]
+    assert first.startswith(f"{STALLS}: stalls: {stalls} stalls cost "), first
+    assert sum("kind=write-write-read" in line for line in others) == min(len(seen.findings), 20)
+    assert others[-1] == "<table>"
+    assert float(others[-2]) == pytest.approx(sum(row["cost_ms"] for row in rows(seen.findings)))
+    # A file's name is its owner's: it must not act on a terminal.
+    odd = tmp_path / "odd\x1b[2J.pcap"
+    odd.write_bytes(STALLS.read_bytes())
+    said = str(tinygram.diagnose(odd))
+    assert "\x1b" not in said and "\ufffd[2J" in said
+
+
 @pytest.mark.parametrize("table", ["findings", "connections", "ruled-out", "verdict"])
 def test_files_of_the_command_line_are_the_same_table(table, tmp_path):
     seen = pa.table(getattr(tinygram.diagnose(STALLS), table.replace("-", "_")))

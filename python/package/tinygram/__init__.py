@@ -2,7 +2,8 @@
 
 Each function returns one `Table` or several: Arrow data that pyarrow (`pyarrow.table(t)`), Polars
 (`polars.DataFrame(t)`), pandas (`pandas.DataFrame.from_arrow(t)`) and DuckDB (`duckdb.sql("from t")`) read without
-a copy. book/src/reference/tables.md names every column with its unit.
+a copy. Without any of these, a table can be iterated over: each row is a dictionary (`for row in seen.findings`, or
+`seen.findings.rows()`). book/src/reference/tables.md names every column with its unit.
 
 Options and their checks are the command line's. A wrong option raises a `ValueError` with the command line's
 message. A file that does not exist raises a `FileNotFoundError`, a file that may not be read a `PermissionError`,
@@ -21,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
-from tinygram import _native
+from tinygram import _native, _shown
 from tinygram._native import Table, __version__
 from tinygram._sources import Named, Source, given
 from tinygram._typed import Several, several, typed
@@ -63,6 +64,9 @@ class Diagnosis:
     ruled_out: Table
     #: A row for each capture, with what was read and what could not be decided: schema tinygram.verdict/1, 22 columns.
     verdict: Table
+
+    def __str__(self) -> str:
+        return _shown.diagnosis(self)
 
 
 @dataclass(frozen=True)

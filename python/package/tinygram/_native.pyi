@@ -1,6 +1,6 @@
 """The compiled part of the package. Use the functions of `tinygram` instead."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, final
 
 __all__ = [
@@ -28,6 +28,9 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
     def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[dict[str, Any]]: ...
+    def rows(self, most: int | None = None) -> list[dict[str, Any]]:
+        """The rows, each a dictionary, or the first so many: for who has neither pyarrow nor Polars."""
     def _repr_html_(self) -> str:
         """The first rows, as notebooks show them."""
     @property
