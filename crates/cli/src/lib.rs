@@ -16,6 +16,7 @@ mod capture;
 mod echoed;
 pub mod embedded;
 mod estimate;
+mod exits;
 mod files;
 mod flags;
 mod glossary;
@@ -73,7 +74,8 @@ pub fn main(typed: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn parsed(typed: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let matches = help::grouped(Cli::command(), verbs::LACKING).try_get_matches_from(typed)?;
+    let matches =
+        help::grouped(exits::told(Cli::command()), verbs::LACKING).try_get_matches_from(typed)?;
     Cli::from_arg_matches(&matches)
 }
 

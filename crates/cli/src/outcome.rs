@@ -74,8 +74,12 @@ pub(crate) fn code(outcome: Result<Done, Failure>) -> u8 {
         Ok(Done::Partly) => 2,
         Err(Failure::Typed(error)) if !error.use_stderr() => {
             // Help and version are results, so a reader that has closed the pipe is no failure.
-            let _ = error.print();
-            0
+            match error.print() {
+                Err(error) if !is_closed_pipe(&error) => {
+                    refuse(&format!("writing to standard output: {}", plain(&error)))
+                }
+                _ => 0,
+            }
         }
         Err(Failure::Typed(error))
             if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
@@ -119,6 +123,7 @@ impl Failure {
             Self::Input(line) | Self::Blind(line) => line.clone(),
             Self::Io { doing, error } => format!("{doing}: {}", plain(error)),
         };
+        let line = without_numbers(&line);
         // It may name files and processes, whose names others chose.
         printable(&line)
     }
@@ -144,6 +149,19 @@ pub(crate) fn plain(error: &std::io::Error) -> String {
         Some((words, _)) => words.to_owned(),
         None => text,
     }
+}
+
+/// Returns a line without the numbers that the language puts behind the system's messages.
+fn without_numbers(line: &str) -> String {
+    let mut pieces = line.split(" (os error ");
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        match piece.split_once(')') {
+            Some((number, rest)) if number.bytes().all(|it| it.is_ascii_digit()) => plain += rest,
+            _ => plain += &format!(" (os error {piece}"),
+        }
+    }
+    plain
 }
 
 /// Returns clap's error, which has several lines, as one line for a script's log.
@@ -185,8 +203,90 @@ fn one_line(error: &clap::Error) -> String {
     {
         line += &format!("; usage: {usage}");
     }
+    if error.kind() == ErrorKind::InvalidSubcommand && !line.contains("did you mean") {
+        let word = text(ContextKind::InvalidSubcommand).unwrap_or_default();
+        line += &in_place_of_a_verb(&word);
+    }
+    for (of_rust, of_ours) in PARSING {
+        line = line.replace(of_rust, of_ours);
+    }
     if let Some(accepted) = text(ContextKind::ValidValue).filter(|list| !list.is_empty()) {
         line += &format!(" (accepted: {accepted})");
     }
     line
+}
+
+/// Returns what to type where a verb was wanted and this word stands.
+fn in_place_of_a_verb(word: &str) -> String {
+    let path = Path::new(word);
+    let ending = path.extension().and_then(|it| it.to_str());
+    match () {
+        () if ending.is_some_and(|it| CAPTURES.contains(&it)) || path.is_file() => format!(
+            "; to read a capture: tinygram diagnose {word}; to read a web server's log: tinygram prevalence {word}"
+        ),
+        () if !word.is_empty() && word.bytes().all(|it| it.is_ascii_digit()) => {
+            format!("; to look at a port or a process: tinygram watch {word}, tinygram ps {word}")
+        }
+        () => "; tinygram --help lists the verbs".to_owned(),
+    }
+}
+
+/// How the names of captures end.
+const CAPTURES: [&str; 5] = ["pcap", "pcapng", "cap", "gz", "zst"];
+/// What the language's own parsers say, and what a person understands.
+const PARSING: [(&str, &str); 6] = [
+    (
+        "invalid digit found in string",
+        "is no whole number (accepted: digits)",
+    ),
+    (
+        "cannot parse integer from empty string",
+        "is no whole number (accepted: digits)",
+    ),
+    ("number too large to fit in target type", "is too large"),
+    ("number too small to fit in target type", "is too small"),
+    (
+        "invalid float literal",
+        "is no number (accepted: digits, with a point where there is a fraction)",
+    ),
+    (
+        "invalid IP address syntax",
+        "is no IP address (accepted: 192.0.2.1, 2001:db8::1)",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_the_system_are_left_out_wherever_they_stand() {
+        for (line, plain) in [
+            (
+                "reading x: Permission denied (os error 13)",
+                "reading x: Permission denied",
+            ),
+            (
+                "the journal x: Not a directory (os error 20); nothing was changed",
+                "the journal x: Not a directory; nothing was changed",
+            ),
+            ("a file called (os error x)", "a file called (os error x)"),
+            ("", ""),
+        ] {
+            assert_eq!(without_numbers(line), plain);
+        }
+    }
+
+    #[test]
+    fn a_word_in_place_of_a_verb_gets_a_hint() {
+        for (word, hint) in [
+            ("one.pcap", "tinygram diagnose one.pcap"),
+            ("8080", "tinygram watch 8080"),
+            ("nginx", "tinygram --help lists the verbs"),
+            ("", "tinygram --help lists the verbs"),
+        ] {
+            let said = in_place_of_a_verb(word);
+            assert!(said.contains(hint), "{said}");
+        }
+    }
 }

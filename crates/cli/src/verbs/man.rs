@@ -2,6 +2,7 @@
 
 use clap::CommandFactory;
 
+use crate::exits;
 use crate::outcome::{Done, Failure};
 
 #[derive(Debug, clap::Args)]
@@ -18,14 +19,23 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
         None => program,
         Some(name) => verb(&program, name)?,
     };
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command)
-        .render(&mut page)
-        .map_err(|error| Failure::Io {
-            doing: "writing the manual page".into(),
-            error,
-        })?;
+    let page = page(command).map_err(|error| Failure::Io {
+        doing: "writing the manual page".into(),
+        error,
+    })?;
     super::print(&page)
+}
+
+/// Returns the page: clap's sections, and the exit codes before the examples.
+fn page(command: clap::Command) -> std::io::Result<Vec<u8>> {
+    let exits = exits::section(command.get_name());
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page)?;
+    let text = String::from_utf8(page).map_err(std::io::Error::other)?;
+    let behind = ["\n.SH EXTRA", "\n.SH VERSION"];
+    let at = behind.iter().find_map(|section| text.find(section));
+    let (before, after) = text.split_at(at.map_or(text.len(), |at| at + 1));
+    Ok(format!("{before}{exits}{after}").into_bytes())
 }
 
 fn verb(program: &clap::Command, name: &str) -> Result<clap::Command, Failure> {

@@ -52,3 +52,12 @@ fn unusable_input_is_one_line_and_code_2() {
         assert!(output.stdout.is_empty());
     }
 }
+
+#[test]
+fn a_part_that_ends_before_it_begins_is_refused() {
+    let output = diagnose(&["--from", "5", "--to", "2.5"], &[&corpus("loss.pcap")]);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    let said = "tinygram: --from 5 is later than --to 2.5: nothing is between them\n";
+    assert_eq!(error, said);
+}

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDRESS", help_heading = CHOICE)]
     pub(super) host: Vec<IpAddr>,
     /// Look at connections with this port at either end only; may be repeated
-    #[arg(long, value_name = "PORT", help_heading = CHOICE)]
+    #[arg(long, value_name = "PORT", value_parser = port, help_heading = CHOICE)]
     pub(super) port: Vec<u16>,
     /// Look at what comes this many seconds after the capture's first frame, and later
     #[arg(long, value_name = "SECONDS", help_heading = CHOICE)]
@@ -116,6 +116,11 @@ impl TableName {
             Self::Verdict => &schemas::VERDICT,
         }
     }
+}
+
+fn port(text: &str) -> Result<u16, String> {
+    let port = text.parse().ok().filter(|port| *port > 0);
+    port.ok_or_else(|| "is no port (accepted: 1 to 65535)".to_owned())
 }
 
 fn kind(name: &str) -> Result<Kind, String> {

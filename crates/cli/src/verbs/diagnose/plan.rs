@@ -52,6 +52,13 @@ impl Plan {
             unread.iter().for_each(Failure::say);
             return Err(first);
         }
+        if let (Some(from), Some(to)) = (args.from, args.to)
+            && from > to
+        {
+            return Err(Failure::Input(format!(
+                "--from {from} is later than --to {to}: nothing is between them"
+            )));
+        }
         let filter = Filter {
             hosts: args.host,
             ports: args.port,
