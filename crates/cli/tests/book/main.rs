@@ -1,6 +1,7 @@
 //! The book keeps its word: its commands are run, its links lead somewhere, its pages are short, and the pages that are
 //! made of the program are what the program says today.
 
+mod documents;
 mod links;
 mod pages;
 mod reference;
