@@ -4,6 +4,7 @@
 
 #[path = "../answering/mod.rs"]
 mod answering;
+mod beside;
 mod forking;
 #[path = "../hosting/mod.rs"]
 mod hosting;

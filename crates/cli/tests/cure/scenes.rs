@@ -1,9 +1,13 @@
 //! Scenes in each of which another remedy is the best one, in network namespaces of these tests' own: `tinygram cure` chooses
 //! that one.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use tinygram_host::namespace::Namespace;
+use tinygram_host::route::Route;
+
+use crate::beside::assert_shared;
 use crate::hosting::{Place, Program, SERVICE, may_make_namespaces, may_set, said, tinygram};
 
 /// A service and its client, and others that have nothing to do with them.
@@ -82,6 +86,14 @@ impl Scene {
         assert_eq!(client.line(), "asking");
         self.others.extend([server, client]);
         self
+    }
+
+    /// Returns whether the server acknowledges at once what comes from the client.
+    fn has_quickack(&self) -> bool {
+        let namespace = Namespace::of(self.server.pid()).unwrap();
+        let [server, client] = ["10.77.0.1", "10.77.0.2"].map(|it| it.parse().unwrap());
+        let route = namespace.within(|| Route::between(server, client));
+        route.unwrap().unwrap().quickack()
     }
 
     /// Cures the program, and returns what that says. What is kept is put back.
@@ -201,6 +213,40 @@ fn the_routes_quickack_where_others_share_the_namespace_alone() {
     let text = scene.cure(&scene.server, &[]);
     assert_kept(&text, "quickack=on");
     assert!(text.contains("it helps, and another helps more"), "{text}");
+}
+
+/// Others begin to use the route while it is tried: whether it helps them was not asked.
+#[test]
+#[ignore = "long: cargo test --workspace -- --ignored"]
+fn a_route_that_others_share_by_the_end_of_its_trial_is_put_back() {
+    let Some(scene) = Scene::on_a_link(&["2"], "100") else {
+        return;
+    };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tinygram"));
+    let pid = scene.server.pid().to_string();
+    command.args([
+        "cure",
+        &pid,
+        "--look",
+        "2s",
+        "--seed",
+        "7",
+        "--json",
+        "--journal",
+    ]);
+    command.arg(scene.folder.path().join("state"));
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    while !scene.has_quickack() {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended before");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let there = scene.client.pid();
+    let scene = scene.with_others("10.77.0.1", there);
+    let output = child.wait_with_output().unwrap();
+    let document = serde_json::from_slice(&output.stdout).unwrap();
+    assert_shared(&document, "quickack=on");
+    assert!(!scene.has_quickack());
+    tinygram(&scene.folder.path().join("state"), &["set", "--undo"]);
 }
 
 /// The route cannot be changed (an IPv6 one of the kernel's own), and nobody else is in the namespace.
