@@ -96,11 +96,9 @@ fn a_flood_on_a_socket_that_we_have_changed_names_the_change() {
     assert_eq!(changes[0]["change"], 1, "{flood:#}");
     assert_eq!(changes[0]["option"], "nodelay", "{flood:#}");
     assert_eq!(changes[0]["before"], "off", "{flood:#}");
-    assert_eq!(
-        changes[0]["command"],
-        format!("tinygram set {port} nodelay=on"),
-        "{flood:#}"
-    );
+    let command = changes[0]["command"].as_str().expect("a command");
+    let set = format!("tinygram set {port} nodelay=on");
+    assert!(command.starts_with(&set), "{flood:#}");
 }
 
 /// Nothing is found of it, and why nothing is found is said.

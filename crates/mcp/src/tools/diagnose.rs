@@ -22,9 +22,9 @@ pub(crate) struct Asked {
     host: Option<String>,
     /// Only connections with this port.
     port: Option<u16>,
-    /// What comes this many seconds after the capture's first frame, and later.
+    /// From this many seconds after the capture's first frame on.
     from_s: Option<f64>,
-    /// What comes up to this many seconds after the capture's first frame.
+    /// Up to this many seconds after the capture's first frame.
     to_s: Option<f64>,
     /// Findings of this kind only, for example write-write-read.
     kind: Option<String>,

@@ -31,9 +31,9 @@ pub(crate) struct Asked {
     host: Option<String>,
     /// Of a capture: only connections with this port.
     port: Option<u16>,
-    /// Of a capture: what comes this many seconds after its first frame, and later.
+    /// Of a capture: from this many seconds after its first frame on.
     from_s: Option<f64>,
-    /// Of a capture: what comes up to this many seconds after its first frame.
+    /// Of a capture: up to this many seconds after its first frame.
     to_s: Option<f64>,
 }
 
@@ -106,7 +106,7 @@ pub(crate) struct Seen {
 pub(crate) const NAME: &str = "is_it_nagle";
 pub(crate) const ABOUT: &str = "Answers whether Nagle's algorithm (with the other side's delayed ACK) is what stalls a \
     service: yes, no, or cannot_tell. Give a capture, or a target on this host that is answering requests now. A yes comes \
-    with frames of the capture or lines of code, what it cost, and what ends it (a fix that leaves something says what); a no \
+    with frames of the capture or lines of code, what it cost, and what ends it; a no \
     with how much was looked at and what else took the time; cannot_tell with what is missing. cannot_tell is not no.";
 
 pub(crate) async fn call(
