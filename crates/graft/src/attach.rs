@@ -14,6 +14,7 @@ use crate::layout::Shared;
 use crate::object::Object;
 use crate::plant::{self, Failed, Planted};
 use crate::program::Program;
+use crate::refusal;
 use crate::shared::Settings;
 use crate::threads::Threads;
 use crate::tracee::number_in_proc;
@@ -77,7 +78,10 @@ pub fn attach(pid: u32, what: Attachment<'_>, journal: &Journal) -> Result<Attac
             let mut said = String::new();
             told.read_to_string(&mut said)
                 .map_err(kernel("hearing from the keeper"))?;
-            heard(&said).ok_or_else(|| kernel("the keeper")(io::Error::other(said)))
+            heard(&said).ok_or_else(|| match &*said {
+                "" => Failed::Untraceable(refusal::of_this_process("")),
+                _ => kernel("the keeper")(io::Error::other(said)),
+            })
         }
     }
 }
@@ -200,10 +204,7 @@ fn fit(pid: u32) -> Result<(), Failed> {
         doing: "looking at it",
         error,
     })?;
-    let field = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name));
-        line.map_or("", str::trim)
-    };
+    let field = |name| refusal::field(&status, name);
     if !matches!(field("TracerPid:"), "0" | "") {
         return Err(Failed::Unfit(
             "it is traced already (by a debugger or strace)",

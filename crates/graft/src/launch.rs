@@ -16,6 +16,7 @@ use crate::layout::Shared;
 use crate::object::Object;
 use crate::plant::{self, Failed, Planted};
 use crate::program::Program;
+use crate::refusal;
 use crate::shared::Settings;
 use crate::threads::Threads;
 use crate::tracee::{Stop, Tracee, number_in_proc};
@@ -112,13 +113,10 @@ fn keeper(start: Start<'_>, listener: impl Listener) -> Result<(), Failed> {
 
 /// Lets the keeper trace us, and waits until it does.
 fn stand_ready(mut ready: File) -> Result<(), Failed> {
-    let refused = |text: &str| Failed::Kernel {
-        doing: "tracing it",
-        error: io::Error::other(text.to_owned()),
-    };
+    let refused = |text: &str| Failed::Untraceable(refusal::of_this_process(text));
     let mut number = [0; 4];
     if ready.read_exact(&mut number).is_err() {
-        return Err(refused("the keeper ended"));
+        return Err(refused("the process that was to do so ended"));
     }
     // Where Yama restricts tracing to ancestors, a process may name one other.
     let keeper = i32::from_ne_bytes(number);
@@ -250,10 +248,9 @@ fn seize(target: pid_t, options: i32) -> io::Result<()> {
 /// Waits until the process has executed the program and stands before its first instruction; `None`
 /// if it ended instead.
 fn until_exec(target: Target) -> Result<Option<Tracee>, Failed> {
-    let kernel = |error| Failed::Kernel {
-        doing: "waiting for its start",
-        error,
-    };
+    let refused = |doing| move |error| Failed::Kernel { doing, error };
+    let kernel = refused("waiting for its start");
+    let no_memory = refused("opening its memory in /proc");
     let Target {
         pid: target,
         in_proc,
@@ -263,7 +260,7 @@ fn until_exec(target: Target) -> Result<Option<Tracee>, Failed> {
         match Tracee::wait(target).map_err(kernel)? {
             Stop::Ended => return Ok(None),
             Stop::Event(libc::PTRACE_EVENT_EXEC) => {
-                let tracee = Tracee::stopped(target, in_proc).map_err(kernel)?;
+                let tracee = Tracee::stopped(target, in_proc).map_err(no_memory)?;
                 // Out of the call of execve, which would set the result's register.
                 tracee.to_next_call().map_err(kernel)?;
                 executed = Some(tracee);

@@ -33,6 +33,9 @@ pub enum Failed {
     /// It must not be changed.
     #[error("{0}")]
     Unfit(&'static str),
+    /// It may not be traced, and why.
+    #[error("{0}")]
+    Untraceable(String),
     /// The journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -294,7 +297,10 @@ fn share(tracee: &Tracee, pidfd: &OwnedFd, scratch: u64) -> Result<(Mapping, u64
         "mapping shared memory",
         call(libc::SYS_mmap, [0, length, read_write, shared, fd, 0]),
     )?;
-    let ours = doing("sharing memory", descriptor_of(pidfd, fd as i32))?;
+    let ours = doing(
+        "sharing memory by pidfd_getfd",
+        descriptor_of(pidfd, fd as i32),
+    )?;
     doing("sharing memory", call(libc::SYS_close, [fd, 0, 0, 0, 0, 0]))?;
     doing("sharing memory", seal(&ours))?;
     let mapping = doing("sharing memory", Mapping::of(&File::from(ours)))?;

@@ -487,7 +487,7 @@ fn what_may_not_be_traced_is_refused() {
     command.args(["-o", "/dev/null", env!("CARGO_BIN_EXE_tinygram")]);
     command.args(["run", "--"]).arg(&program);
     match command.output() {
-        Ok(output) => refused(&output, "tracing it: Operation not permitted"),
+        Ok(output) => refused(&output, "was not started: it is traced already, by process"),
         Err(_) => eprintln!("skipped: there is no strace here"),
     }
 }

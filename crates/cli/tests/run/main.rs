@@ -21,6 +21,7 @@ mod sites;
 mod stacks;
 mod starts;
 mod unprivileged;
+mod untraceable;
 
 use std::process::Command;
 use std::time::Duration;

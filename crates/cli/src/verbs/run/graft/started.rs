@@ -42,7 +42,8 @@ pub(in crate::verbs::run) fn run(start: &Start, how: &How) -> Result<Done, Failu
         is_verified: how.verify,
     };
     let command = done::command(&start.words);
-    Err(refused(&launch::become_program(command, begins, listener)))
+    let why = launch::become_program(command, begins, listener);
+    Err(refused(&format_args!("was not started: {why}")))
 }
 
 /// Shows what was seen of a program and what was done in it.
