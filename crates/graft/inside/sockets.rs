@@ -1,4 +1,4 @@
-//! What a descriptor is. What is unknown is asked of the kernel; forgetting is always safe.
+//! What a descriptor is. What is unknown is asked of the kernel, and what is forgotten is asked for anew.
 
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -126,11 +126,21 @@ pub(crate) fn set_flags(shared: &Shared, call: &Call) {
 pub(crate) fn forget(caller: &Caller<'_>, fd: u64) {
     if let Some(socket) = socket(caller.shared, fd)
         && socket.class.load(Relaxed) != class::UNKNOWN
+        && !is_in_a_child(caller.shared)
     {
         flush::one(caller.shared, fd, Cause::Descriptor);
         peers::settle(caller, fd, socket);
         socket.class.store(class::UNKNOWN, SeqCst);
     }
+}
+
+/// Returns whether a child makes the call that shares the program's memory (vfork). Its descriptors are its own, so what it
+/// closes stays open in the program.
+#[inline(never)]
+fn is_in_a_child(shared: &Shared) -> bool {
+    let own = shared.pid.load(Relaxed);
+    // SAFETY: asks for a number.
+    own != 0 && unsafe { call(nr::GETPID, [0; 6]) } as u32 != own
 }
 
 /// `setsockopt` and `getsockopt`: what the socket is, is asked for before the stack is needed.

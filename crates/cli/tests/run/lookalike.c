@@ -4,7 +4,8 @@
  * does at once: "seccomp" and "ring" make a call of that kind, "exec" executes another program, "notify" says to
  * NOTIFY_SOCKET that it is ready, "elsewhere" writes by the C library, "hidden" has itself not
  * be dumped, "unseen" does so past the rule, and sleeps past it for a while within its first answers, "filtered" has its
- * calls filtered (all are allowed), "ringed" has a ring of io_uring, if the kernel gives it one.
+ * calls filtered (all are allowed), "ringed" has a ring of io_uring, if the kernel gives it one, "spawns" has a child by vfork after
+ * each answer, which closes the connection for itself.
  * `lookalike PIECES` prints its address and answers each line with pieces of its own, over one connection. */
 #include <arpa/inet.h>
 #include <linux/filter.h>
@@ -16,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -145,6 +147,13 @@ int main(int count, char **arguments)
                     slept++;
                 }
             }
+            pid_t child = strcmp(kind, "spawns") ? -1 : vfork();
+            if (child == 0) {
+                call(SYS_close, connection, 0, 0);
+                _exit(0);
+            }
+            if (child > 0)
+                waitpid(child, 0, 0);
         }
         close(connection);
     }

@@ -22,6 +22,7 @@ mod stacks;
 mod starts;
 mod unprivileged;
 mod untraceable;
+mod vforked;
 
 use std::process::Command;
 use std::time::Duration;
