@@ -8,11 +8,18 @@ use crate::layout::Shared;
 use crate::watchdog::{is_awake, is_there, wake};
 use crate::{kernel, monitor};
 
-/// Returns whether a write may be held: the watchdog is awake, or worth waking.
+/// Returns whether a write may be held: the watchdog is awake, or worth waking. `joins` says that octets are held already,
+/// before which this was asked: while it is awake, the clock need not be read again for what joins them.
 #[inline(always)]
-pub(crate) fn may_hold(shared: &Shared, rules: &Rules, memory: &Memory, write: Write) -> bool {
+pub(crate) fn may_hold(
+    shared: &Shared,
+    rules: &Rules,
+    memory: &Memory,
+    write: Write,
+    joins: bool,
+) -> bool {
     if is_awake(shared) {
-        return is_there(shared);
+        return joins || is_there(shared);
     }
     monitor::is_about(shared) || memory.is_worth_waking(rules, write, || pays(shared))
 }

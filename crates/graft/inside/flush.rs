@@ -16,9 +16,9 @@ use crate::thread::Caller;
 /// Records that octets are about to be held on `fd`.
 #[inline(always)]
 pub(crate) fn mark(caller: &Caller<'_>, fd: u64, socket: &Socket) {
-    let now_ns = kernel::now_ns(caller.shared);
     let before = socket.mark.load(Relaxed);
     if before & HELD == 0 || before & LEAVING != 0 {
+        let now_ns = kernel::now_ns(caller.shared);
         socket.since_ns.store(now_ns, Relaxed);
     }
     // Before the mark, so that the watchdog looks as far as it.

@@ -192,7 +192,7 @@ fn decide(caller: &Caller<'_>, socket: &Socket, rules: &Rules, length: usize) ->
     let mut outcome = Outcome::Passes;
     if decision == Decision::Hold
         && rules.policy == Policy::FlushOnBlock
-        && !bound::may_hold(shared, rules, &memory, write)
+        && !bound::may_hold(shared, rules, &memory, write, is_held)
     {
         memory.passes_after_all();
         add(&counts.unwatched, 1);
