@@ -116,7 +116,7 @@ fn spread(key: u64) -> u64 {
 
 /// How many places are searched for a thread.
 const PLACES: u64 = 8;
-/// `runtime.g`: `stack.lo`, `stack.hi` and `m` (Go 1.19 to 1.26).
+/// `runtime.g`: `stack.lo`, `stack.hi` and `m` (Go 1.19 to 1.27).
 const STACK_LOW: u64 = 0;
 const STACK_HIGH: u64 = 8;
 const ITS_M: u64 = 0x30;

@@ -61,7 +61,9 @@ pub enum Refused {
     },
     /// It was built with a version of Go that nobody has tried.
     #[error(
-        "was built with {0}, which was not tried (tried: go1.19 to go1.26; --try goes on, if its first calls are like theirs)"
+        "was built with {0}, which was not tried (tried: go1.{first} to go1.{last}; --try goes on, if its first calls are like theirs)",
+        first = TRIED.start(),
+        last = TRIED.end()
     )]
     Version(String),
 }
@@ -244,7 +246,7 @@ fn is_tried(version: &str) -> bool {
 }
 
 /// The minor versions of Go 1 whose programs were tried.
-const TRIED: std::ops::RangeInclusive<u32> = 19..=26;
+const TRIED: std::ops::RangeInclusive<u32> = 19..=27;
 
 #[cfg(test)]
 mod tests {
@@ -252,10 +254,16 @@ mod tests {
 
     #[test]
     fn versions_are_read_with_their_patches() {
-        for tried in ["go1.19", "go1.22.12", "go1.26rc1", "go1.26.8 X:nodwarf5"] {
+        for tried in [
+            "go1.19",
+            "go1.22.12",
+            "go1.26rc1",
+            "go1.26.8 X:nodwarf5",
+            "go1.27.4",
+        ] {
             assert!(is_tried(tried), "{tried}");
         }
-        for other in ["go1.18.10", "go1.27", "devel go1.27-abc", ""] {
+        for other in ["go1.18.10", "go1.28", "devel go1.28-abc", ""] {
             assert!(!is_tried(other), "{other}");
         }
     }
