@@ -1,5 +1,5 @@
 """The servers that lab/run-go measures, and what is asked of each."""
-import contextlib, os, re, subprocess
+import contextlib, hashlib, os, re, subprocess
 
 from .network import SERVER
 from .processes import end, wait_for, write
@@ -12,7 +12,7 @@ class Row:
     """A server and what is asked of it. `differs` names what two servers may answer differently."""
 
     def __init__(self, name, program, words, request=b"", hello=None, files=None, differs=rb"Date: [^\r]*", is_alone=False,
-                 asked=None, environment=None, normal=None, words_as_is=None):
+                 asked=None, environment=None, normal=None, words_as_is=None, flags=()):
         self.name, self.program, self.request = name, program, request
         # What is compared with the program under `run` may be the program in another form.
         self.words = {"as is": words_as_is or words, "run": words}
@@ -24,6 +24,8 @@ class Row:
         # The words of `frameworks` that ask, where an answer has no octets that can be asked for again and again.
         self.asked = asked
         self.environment = environment or {}
+        # Options of `tinygram run`.
+        self.flags = flags
 
     @contextlib.contextmanager
     def server(self, network, mode, options, scratch):
@@ -34,8 +36,9 @@ class Row:
             write(f"{folder}/{name}", filled(content, folder, port).encode())
         words = [filled(word, folder, port) for word in self.words[mode]]
         command = [f"{os.path.abspath(options.programs)}/{self.program}", *words]
-        wrapper = [TINYGRAM, "run", "--"] if mode == "run" else []
-        process = subprocess.Popen(network.within(0) + wrapper + command, cwd=folder, stdout=subprocess.DEVNULL,
+        wrapper = [TINYGRAM, "run", *self.flags, "--"] if mode == "run" else []
+        # Standard input stays open: esbuild ends with it.
+        process = subprocess.Popen(network.within(0) + wrapper + command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, env={**os.environ, "HOME": folder, **self.environment})
         try:
             wait_for(SERVER, port, network.within(1))
@@ -132,6 +135,21 @@ def redis(name, program):
     return Row(name, program, words, b"GET a\r\nGET b\r\nPING\r\n", hello=b"SET a 1\r\nSET b 2\r\n")
 
 
+def registry(name, path):
+    """With a repository `a` of one blob, in the folders that it keeps them in."""
+    data = FILES["file-1.txt"]
+    digest = hashlib.sha256(data.encode()).hexdigest()
+    there = "registry/docker/registry/v2"
+    files = {"registry.yml": REGISTRY, f"{there}/blobs/sha256/{digest[:2]}/{digest}/data": data,
+             f"{there}/repositories/a/_layers/sha256/{digest}/link": f"sha256:{digest}"}
+    return Row(name, "debian-docker-registry", ["serve", "{folder}/registry.yml"], get(path.replace("{digest}", digest)), files=files)
+
+
+REGISTRY = ("version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: {folder}/registry}}\n"
+            "http: {addr: ':{port}', secret: s}\n")
+# Each answer is what a child process has written.
+HOOKS = ('[{"id": "a", "execute-command": "/bin/cat", "pass-arguments-to-command": [{"source": "string", "name": "{folder}/file-1.txt"}], '
+         '"include-command-output-in-response": true}]')
 INFLUX = ('reporting-disabled = true\nbind-address = "127.0.0.1:{peer}"\n[meta]\ndir = "{folder}/meta"\n[data]\ndir = "{folder}/data"\n'
           'wal-dir = "{folder}/wal"\n[http]\nbind-address = ":{port}"\nlog-enabled = false\n')
 # In XML without line ends a chunk's size is the one line of its form.
@@ -174,6 +192,26 @@ ROWS = [
     Row("rclone 1.60.1 (Debian), WebDAV", "debian-rclone", ["serve", "webdav", "{folder}/site", "--addr", "0.0.0.0:{port}"],
         b"PROPFIND / HTTP/1.1\r\nHost: h\r\nDepth: 1\r\n\r\n", files={f"site/{name}": content for name, content in FILES.items()},
         differs=rb"Date: [^\r]*|<D:getlastmodified>[^<]*|<D:getetag>[^<]*", normal=ordered),
+    Row("VictoriaMetrics 1.79.5 (Debian), a query", "debian-victoria-metrics",
+        ["-httpListenAddr", ":{port}", "-storageDataPath", "{folder}/data"], get("/api/v1/query?query=1%2B1&time=1700000000"),
+        differs=rb"(Date|X-Server-Hostname): [^\r]*"),
+    registry("Docker's registry 2.8.2 (Debian), its version", "/v2/"),
+    registry("Docker's registry 2.8.2 (Debian), a blob", "/v2/a/blobs/sha256:{digest}"),
+    Row("webhook 2.8.0 (Debian), a child's output", "debian-webhook", ["-hooks", "{folder}/hooks.json", "-port", "{port}"],
+        get("/hooks/a"), files={"hooks.json": HOOKS, **FILES}, differs=rb"(Date|X-Request-Id): [^\r]*"),
+    Row("Syncthing 1.19.2 (Debian), its health", "debian-syncthing",
+        ["serve", "--gui-address", "http://0.0.0.0:{port}", "--home", "{folder}/home", "--no-browser", "--no-default-folder"],
+        get("/rest/noauth/health"), differs=rb"(Date|X-Syncthing-Id): [^\r]*",
+        # Else it executes itself, and the child serves.
+        environment={"STMONITORED": "1"}),
+    Row("hugo 0.168.0, a page", "hugo", ["server", "--source", "{folder}", "--bind", "0.0.0.0", "--port", "{port}", "--disableLiveReload",
+                                          "--watch=false"],
+        get("/file-1.txt"), files={"hugo.toml": "title = 't'\n", **{f"static/{file}": content for file, content in FILES.items()}},
+        differs=OF_A_FILE),
+    Row("esbuild 0.28.2, a file", "esbuild", ["--serve=0.0.0.0:{port}", "--servedir={folder}"],
+        b"GET /file-1.txt HTTP/1.1\r\nHost: localhost\r\n\r\n", files=FILES,
+        # It does not say which Go it was built with.
+        flags=["--try"]),
     Row("PocketBase 0.22.20, its health", "pocketbase", ["serve", "--http", "0.0.0.0:{port}", "--dir", "{folder}/pb"],
         get("/api/health")),
     Row("Mailpit 1.33.1, its messages", "mailpit", ["--listen", "0.0.0.0:{port}", "--smtp", "127.0.0.1:{peer}", "--database",
