@@ -138,21 +138,28 @@ impl State {
         shares.any(|(busy, next)| !busy && *next < read)
     }
 
-    /// Takes some of the shares that are behind, beginning with those of this worker.
-    fn tasks(&mut self, line: &Line<'_>, worker: usize, tasks: &mut Vec<Task>) {
+    /// Takes some of the shares that are behind, beginning with those of this worker. Where much was said and waits for the
+    /// oldest batch to be done with, those come first that are farthest behind.
+    fn tasks(&mut self, line: &Line<'_>, worker: usize) -> Vec<Task> {
         let read = self.read();
-        for at in 0..line.shares {
-            let share = (worker * line.shares / line.threads + at) % line.shares;
-            if !self.busy[share] && self.next[share] < read {
-                self.busy[share] = true;
-                let begin = (self.next[share] - self.oldest) as usize;
-                let batches = self.batches.range(begin..).take(BATCHES);
-                tasks.push((share, batches.map(|it| it.batch.clone()).collect()));
-                if tasks.len() * TASKS >= line.shares {
-                    return;
-                }
-            }
+        let own = worker * line.shares / line.threads;
+        let mut behind: Vec<usize> = (0..line.shares)
+            .map(|at| (own + at) % line.shares)
+            .filter(|&share| !self.busy[share] && self.next[share] < read)
+            .collect();
+        let mut at_once = BATCHES;
+        if self.said >= MUCH_SAID {
+            behind.sort_by_key(|&share| self.next[share]);
+            at_once = 1;
         }
+        behind.truncate(line.shares.div_ceil(TASKS));
+        let task = |share: usize| -> Task {
+            self.busy[share] = true;
+            let begin = (self.next[share] - self.oldest) as usize;
+            let batches = self.batches.range(begin..).take(at_once);
+            (share, batches.map(|it| it.batch.clone()).collect())
+        };
+        behind.into_iter().map(task).collect()
     }
 
     /// Notes that a share is done with some batches.
@@ -231,8 +238,7 @@ impl Line<'_> {
 
     /// Works on some shares that are behind, or waits until there is one.
     fn turn(&self, mut state: MutexGuard<'_, State>, worker: usize) {
-        let mut tasks = Vec::new();
-        state.tasks(self, worker, &mut tasks);
+        let tasks = state.tasks(self, worker);
         if tasks.is_empty() {
             state.waiting += 1;
             // Whoever comes back looks again; a wake-up without cause does no harm.
@@ -328,6 +334,9 @@ const UNDER_WAY: usize = 12;
 const MOST_UNDER_WAY: usize = 24;
 /// The most that may be said and not gathered before the reader helps: connections of some 1,100 bytes, at most.
 const MOST_SAID: usize = 16_384;
+/// So much is only said of connections that come and go all the time: the batches under way of the benchmark's capture say
+/// some 1,500.
+const MUCH_SAID: usize = 4096;
 /// A worker takes at most so many batches of a share at a time: what is said of them waits until all shares are done with them.
 const BATCHES: usize = 4;
 /// A worker takes at most one of so many parts of all shares at a time.
