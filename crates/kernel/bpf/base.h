@@ -28,6 +28,9 @@ static void (*bbr_cwnd_event)(struct sock *sk, u32 event) = FUNCTION(13);
 static u32 (*bbr_ssthresh)(struct sock *sk) = FUNCTION(14);
 static u32 (*bbr_min_tso_segs)(struct sock *sk) = FUNCTION(15);
 static void (*bbr_set_state)(struct sock *sk, u8 state) = FUNCTION(16);
+/* Kernels that tell apart that sending begins have these instead of the two for all events. */
+static void (*cubictcp_cwnd_event_tx_start)(struct sock *sk) = FUNCTION(17);
+static void (*bbr_cwnd_event_tx_start)(struct sock *sk) = FUNCTION(18);
 
 enum base { BASE_CUBIC, BASE_RENO, BASE_BBR };
 

@@ -31,6 +31,9 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 /* Whether this kernel tells where writes begin (tcp_sendmsg_locked, since 6.16) or only where calls end. */
 const volatile u32 sees_writes = 1;
 
+/* Whether the kernel tells apart that sending begins. The loader sets it, and what is never called is left out. */
+const volatile u32 starts_apart = 0;
+
 struct iov_iter {
 	unsigned long count;
 } KERNEL;
@@ -450,10 +453,25 @@ int cwnd_event(u64 *ctx)
 		if (state)
 			catch_up(state, (struct tcp_sock *)sk);
 	}
+	if (starts_apart)
+		return 0;
 	if (base == BASE_CUBIC)
 		cubictcp_cwnd_event(sk, ctx[1]);
 	else if (base == BASE_BBR)
 		bbr_cwnd_event(sk, ctx[1]);
+	return 0;
+}
+
+/* As with TX_START above, what the round lowered stays. */
+SEC("lsm/struct_ops")
+int cwnd_event_tx_start(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+
+	if (base == BASE_CUBIC)
+		cubictcp_cwnd_event_tx_start(sk);
+	else if (base == BASE_BBR)
+		bbr_cwnd_event_tx_start(sk);
 	return 0;
 }
 

@@ -53,9 +53,11 @@ impl Loaded {
         registered[..name.len()].copy_from_slice(name.as_bytes());
         let (number, sees_writes) = (base.number().to_ne_bytes(), sees_writes(&types));
         let sees_writes = u32::from(sees_writes).to_ne_bytes();
+        let starts_apart = u32::from(starts_apart(&types)).to_ne_bytes();
         let mut constants: Vec<(&str, &[u8])> = vec![
             ("base", &number),
             ("sees_writes", &sees_writes),
+            ("starts_apart", &starts_apart),
             ("registered", &registered),
         ];
         let chosen = parameter.map(u32::to_ne_bytes);
@@ -80,7 +82,7 @@ impl Loaded {
         )?;
         let walk = types
             .number(Kind::Function, "bpf_iter_tcp")
-            .ok_or(Lacking::Tracepoint("iter/tcp", "5.13"))?;
+            .ok_or(Lacking::Tracepoint("iter/tcp", "6.4"))?;
         let giver_back = load(
             &object,
             "give_back",
@@ -224,7 +226,7 @@ fn register(
     let (_, data_at) = whole.member("data").ok_or_else(lacking)?;
     let mut value = vec![0; whole.octets as usize];
     let mut programs = Vec::new();
-    for member in members(policy, base) {
+    for member in members(policy, base, types) {
         let (place, at) = operations.member(member).ok_or_else(lacking)?;
         let program = load(
             object,
@@ -268,11 +270,27 @@ fn register(
 }
 
 /// Returns the members of `struct tcp_congestion_ops` that a policy on a base has.
-fn members(policy: &BpfPolicy, base: Base) -> impl Iterator<Item = &'static str> {
+fn members(
+    policy: &BpfPolicy,
+    base: Base,
+    types: &KernelTypes,
+) -> impl Iterator<Item = &'static str> {
     let event = "cwnd_event";
-    let is_lacking = policy.needs_events && !base.members().any(|member| member == event);
-    base.members().chain(is_lacking.then_some(event))
+    let has_events = base.members().any(|member| member == event);
+    let start = (has_events && starts_apart(types)).then_some(START);
+    let is_lacking = policy.needs_events && !has_events;
+    base.members()
+        .chain(is_lacking.then_some(event))
+        .chain(start)
 }
+
+/// Returns whether the kernel tells apart that sending begins: Linux 7.3 does, and 6.18 does not.
+fn starts_apart(types: &KernelTypes) -> bool {
+    let operations = types.structure(OPERATIONS);
+    operations.is_some_and(|operations| operations.member(START).is_some())
+}
+
+const START: &str = "cwnd_event_tx_start";
 
 /// `TCP_CONG_NEEDS_ECN`: the kernel then tells of each arriving segment of data, if ECN was negotiated.
 const NEEDS_ECN: u32 = 2;
@@ -296,7 +314,7 @@ fn without(base: Base, types: &KernelTypes, lacking: Lacking) -> Lacking {
 fn tracepoints(object: &Ready, types: &KernelTypes) -> Result<Vec<OwnedFd>, Lacking> {
     let calls = types
         .number(Kind::Alias, CALLS)
-        .ok_or(Lacking::Tracepoint("sock_send_length", "6.3"))?;
+        .ok_or(Lacking::Tracepoint("sock_send_length", "6.4"))?;
     let writes = types.number(Kind::Alias, WRITES);
     let wanted = [("write_copies", writes), ("call_ends", Some(calls))];
     let present = wanted

@@ -168,7 +168,7 @@ fn call_the_kernels_functions(instructions: &mut [bpf_insn], types: &KernelTypes
 }
 
 /// The kernel's functions that `bpf/base.h` names, in its order.
-pub(crate) const FUNCTIONS: [&str; 17] = [
+pub(crate) const FUNCTIONS: [&str; 19] = [
     "cubictcp_init",
     "cubictcp_recalc_ssthresh",
     "cubictcp_cong_avoid",
@@ -186,6 +186,8 @@ pub(crate) const FUNCTIONS: [&str; 17] = [
     "bbr_ssthresh",
     "bbr_min_tso_segs",
     "bbr_set_state",
+    "cubictcp_cwnd_event_tx_start",
+    "bbr_cwnd_event_tx_start",
 ];
 
 /// `KERNEL_FUNCTIONS` of `bpf/base.h`.
