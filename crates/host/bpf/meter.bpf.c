@@ -2,6 +2,7 @@
  * brings data. Of a client that is how long it waits for an answer; of a server, how long its peer takes to ask
  * again. */
 #include "meter.h"
+#include "returns.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -28,13 +29,11 @@ struct {
 	TYPE(value, u64);
 } unmeasured SEC(".maps");
 
-SEC("tp_btf/sock_send_length")
-int wrote(u64 *context)
+INLINE int write_ends(struct sock *sk, s32 length)
 {
-	struct sock *sk = (void *)context[0];
 	u64 cookie, *wrote_ns;
 
-	if (sk->sk_protocol != IPPROTO_TCP || (s32)context[1] <= 0)
+	if (sk->sk_protocol != IPPROTO_TCP || length <= 0)
 		return 0;
 	cookie = bpf_get_socket_cookie(sk);
 	wrote_ns = bpf_map_lookup_elem(&measured, &cookie);
@@ -43,15 +42,13 @@ int wrote(u64 *context)
 	return 0;
 }
 
-SEC("tp_btf/sock_recv_length")
-int read(u64 *context)
+INLINE int read_ends(struct sock *sk, s32 length, u32 flags)
 {
-	struct sock *sk = (void *)context[0];
 	u64 cookie, *wrote_ns, *count;
 	struct turn *turn;
 	u32 zero = 0;
 
-	if (sk->sk_protocol != IPPROTO_TCP || (s32)context[1] <= 0 || (context[2] & MSG_PEEK))
+	if (sk->sk_protocol != IPPROTO_TCP || length <= 0 || (flags & MSG_PEEK))
 		return 0;
 	cookie = bpf_get_socket_cookie(sk);
 	wrote_ns = bpf_map_lookup_elem(&measured, &cookie);
@@ -70,4 +67,28 @@ int read(u64 *context)
 	}
 	*wrote_ns = 0;
 	return 0;
+}
+
+SEC("tp_btf/sock_send_length")
+int wrote(u64 *context)
+{
+	return write_ends((void *)context[0], context[1]);
+}
+
+SEC("tp_btf/sock_recv_length")
+int read(u64 *context)
+{
+	return read_ends((void *)context[0], context[1], context[2]);
+}
+
+SEC("fexit/tcp_sendmsg")
+int sendmsg_returns(u64 *context)
+{
+	return write_ends((void *)context[0], context[SENDMSG_RESULT]);
+}
+
+SEC("fexit/tcp_recvmsg")
+int recvmsg_returns(u64 *context)
+{
+	return read_ends((void *)context[0], context[RECVMSG_RESULT], context[RECVMSG_FLAGS]);
 }

@@ -2,6 +2,7 @@
  * its time, and each segment with data that leaves. From these a conversation can be played again. */
 #include "reached.h"
 #include "recorder.h"
+#include "returns.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -107,42 +108,64 @@ INLINE struct step *step(struct sock *sk, u64 cookie, u8 what, u32 length)
 	return step;
 }
 
-SEC("tp_btf/sock_send_length")
-int wrote(u64 *context)
+INLINE int write_ends(struct sock *sk, s32 length, u32 flags)
 {
-	struct sock *sk = (void *)context[0];
 	struct step *said;
 	u64 cookie;
 
-	if (sk->sk_protocol != IPPROTO_TCP || (s32)context[1] <= 0)
+	if (sk->sk_protocol != IPPROTO_TCP || length <= 0)
 		return 0;
 	cookie = bpf_get_socket_cookie(sk);
 	if (!is_recorded(cookie))
 		return 0;
-	said = step(sk, cookie, WHAT_WROTE, context[1]);
+	said = step(sk, cookie, WHAT_WROTE, length);
 	if (!said)
 		return 0;
-	said->more = !!(context[2] & MSG_MORE);
+	said->more = !!(flags & MSG_MORE);
 	bpf_ringbuf_submit(said, 0);
 	return 0;
+}
+
+INLINE int read_ends(struct sock *sk, s32 length, u32 flags)
+{
+	struct step *said;
+	u64 cookie;
+
+	if (sk->sk_protocol != IPPROTO_TCP || length <= 0 || (flags & MSG_PEEK))
+		return 0;
+	cookie = bpf_get_socket_cookie(sk);
+	if (!is_recorded(cookie))
+		return 0;
+	said = step(sk, cookie, WHAT_READ, length);
+	if (said)
+		bpf_ringbuf_submit(said, 0);
+	return 0;
+}
+
+SEC("tp_btf/sock_send_length")
+int wrote(u64 *context)
+{
+	return write_ends((void *)context[0], context[1], context[2]);
 }
 
 SEC("tp_btf/sock_recv_length")
 int read(u64 *context)
 {
-	struct sock *sk = (void *)context[0];
-	struct step *said;
-	u64 cookie;
+	return read_ends((void *)context[0], context[1], context[2]);
+}
 
-	if (sk->sk_protocol != IPPROTO_TCP || (s32)context[1] <= 0 || (context[2] & MSG_PEEK))
-		return 0;
-	cookie = bpf_get_socket_cookie(sk);
-	if (!is_recorded(cookie))
-		return 0;
-	said = step(sk, cookie, WHAT_READ, context[1]);
-	if (said)
-		bpf_ringbuf_submit(said, 0);
-	return 0;
+SEC("fexit/tcp_sendmsg")
+int sendmsg_returns(u64 *context)
+{
+	struct msghdr *message = (void *)context[1];
+
+	return write_ends((void *)context[0], context[SENDMSG_RESULT], message->msg_flags);
+}
+
+SEC("fexit/tcp_recvmsg")
+int recvmsg_returns(u64 *context)
+{
+	return read_ends((void *)context[0], context[RECVMSG_RESULT], context[RECVMSG_FLAGS]);
 }
 
 SEC("tp_btf/net_dev_queue")

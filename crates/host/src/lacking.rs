@@ -21,9 +21,14 @@ pub enum Lacking {
     /// A tracepoint is missing.
     #[error("this kernel has no tracepoint {0}: it takes Linux {1} or newer")]
     Tracepoint(&'static str, &'static str),
+    /// The ends of writes and reads are not seen.
+    #[error(
+        "this kernel does not show where writes and reads end: it takes Linux 6.3 or newer, or 6.1 built with CONFIG_FUNCTION_TRACER"
+    )]
+    Calls,
     /// The kernel lets no program walk over its sockets.
     #[error(
-        "this kernel lets no BPF program walk over its TCP sockets (bpf_iter_tcp): it takes Linux 5.19 or newer"
+        "this kernel lets no BPF program walk over its TCP sockets and set their options (bpf_iter_tcp): it takes Linux 6.1 or newer"
     )]
     Walk,
     /// Not allowed.

@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod calls;
 pub mod clock;
 pub mod container;
 #[cfg(test)]
@@ -25,6 +26,7 @@ mod programs;
 pub mod ready;
 pub mod record;
 pub mod recorder;
+mod release;
 mod ring;
 pub mod root;
 pub mod route;

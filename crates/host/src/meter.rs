@@ -50,7 +50,7 @@ impl Meter {
     /// Returns what the kernel or the privileges lack, in one line.
     pub fn open() -> Result<Self, Lacking> {
         let mut programs = Programs::load(OBJECT)?;
-        programs.attach(&TRACEPOINTS)?;
+        programs.attach_to_calls()?;
         Ok(Self {
             turns: Ring::of(&mut programs, "turns", "unmeasured")?,
             measured: programs.map("measured")?,
@@ -86,10 +86,6 @@ impl Meter {
 
 // SAFETY: it is `repr(C)`, has no padding, and any octets are a valid value of it.
 unsafe impl Pod for Turn {}
-
-/// Each program with its tracepoint.
-const TRACEPOINTS: [(&str, &str); 2] =
-    [("wrote", "sock_send_length"), ("read", "sock_recv_length")];
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/meter.bpf.o");
 

@@ -3,9 +3,10 @@
 use std::fs::File;
 
 use aya::maps::Map;
-use aya::programs::{BtfTracePoint, CgroupAttachMode, Program};
+use aya::programs::{CgroupAttachMode, Program};
 use aya::{Btf, Ebpf, EbpfLoader};
 
+use crate::calls::{Calls, attach};
 use crate::groups::groups_root;
 use crate::lacking::Lacking;
 
@@ -23,20 +24,23 @@ impl Programs {
         Ok(Self { object, btf })
     }
 
-    /// Attaches programs, each to its tracepoint: pairs of their names. They stay attached as long as the object.
-    pub(crate) fn attach(&mut self, tracepoints: &[(&str, &str)]) -> Result<(), Lacking> {
-        for (name, tracepoint) in tracepoints {
-            let program = self.object.program_mut(name);
-            let program: &mut BtfTracePoint = program
-                .ok_or_else(|| missing(name))?
-                .try_into()
-                .map_err(|error| Lacking::of(&error))?;
-            program
-                .load(tracepoint, &self.btf)
-                .and_then(|()| program.attach().map(drop))
-                .map_err(|error| Lacking::of(&error))?;
+    /// Attaches programs, each to its tracepoint or function: pairs of their names. They stay attached as long as the object.
+    pub(crate) fn attach(&mut self, pairs: &[(&str, &str)]) -> Result<(), Lacking> {
+        for (name, at) in pairs {
+            attach(&mut self.object, name, at, &self.btf)?;
         }
         Ok(())
+    }
+
+    /// Attaches `wrote` and `read`, or what stands for them on kernels that have no tracepoints for it.
+    pub(crate) fn attach_to_calls(&mut self) -> Result<(), Lacking> {
+        self.attach(match Calls::of(&self.btf)? {
+            Calls::Tracepoints => &[("wrote", "sock_send_length"), ("read", "sock_recv_length")],
+            Calls::Returns => &[
+                ("sendmsg_returns", "tcp_sendmsg"),
+                ("recvmsg_returns", "tcp_recvmsg"),
+            ],
+        })
     }
 
     /// Takes a map out of the object.

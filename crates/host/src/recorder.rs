@@ -83,7 +83,8 @@ impl Recorder {
     /// Returns what the kernel or the privileges lack, in one line.
     pub fn open() -> Result<Self, Lacking> {
         let mut programs = Programs::load(OBJECT)?;
-        programs.attach(&TRACEPOINTS)?;
+        programs.attach_to_calls()?;
+        programs.attach(&[("sent", "net_dev_queue")])?;
         Ok(Self {
             steps: Ring::of(&mut programs, "steps", "unrecorded")?,
             recorded: programs.map("recorded")?,
@@ -173,12 +174,6 @@ fn decode(record: &[u8]) -> Option<Step> {
     })
 }
 
-/// Each program with its tracepoint.
-const TRACEPOINTS: [(&str, &str); 3] = [
-    ("wrote", "sock_send_length"),
-    ("read", "sock_recv_length"),
-    ("sent", "net_dev_queue"),
-];
 const NAGLE_OFF: u8 = 1;
 const CORK: u8 = 2;
 

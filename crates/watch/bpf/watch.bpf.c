@@ -10,6 +10,7 @@
  * State is kept in the socket's own storage, so it ends with the socket and is never mistaken for
  * another's. Most sockets show nothing of interest and have no storage: the programs see that at once
  * and look no further. */
+#include "../../host/bpf/returns.h"
 #include "conversation.h"
 #include "delack.h"
 #include "ends.h"
@@ -53,11 +54,9 @@ int state_changes(u64 *context)
 	return 0;
 }
 
-/* A write has ended: kernels since 6.3. */
-SEC("tp_btf/sock_send_length")
-int write_ended(u64 *context)
+/* A write of so many octets has ended. */
+INLINE int write_ends(struct sock *sk, s32 length)
 {
-	struct sock *sk = (void *)context[0];
 	struct conversation *talk;
 	struct tcp_sock *tp;
 	struct view v = {};
@@ -65,7 +64,7 @@ int write_ended(u64 *context)
 	u8 reason, wrote_before;
 	int dull;
 
-	if (sk->sk_protocol != IPPROTO_TCP || (s32)context[1] <= 0 || !looked_at())
+	if (sk->sk_protocol != IPPROTO_TCP || length <= 0 || !looked_at())
 		return 0;
 	COUNT(writes);
 	if (by_connection)
@@ -117,7 +116,7 @@ int write_ended(u64 *context)
 			return 0;
 		}
 		/* Only because what was sent before had been acknowledged already. */
-		if (wrote_before && (s32)context[1] < tp->mss_cache && !nonagle_of(tp))
+		if (wrote_before && length < tp->mss_cache && !nonagle_of(tp))
 			talk->tally_slower++;
 		return 0;
 	}
@@ -139,6 +138,32 @@ int write_ended(u64 *context)
 			bpf_map_update_elem(&sleeps, &thread, &never, 0);
 	}
 	return 0;
+}
+
+/* Kernels since 6.3. */
+SEC("tp_btf/sock_send_length")
+int write_ended(u64 *context)
+{
+	return write_ends((void *)context[0], context[1]);
+}
+
+static __attribute__((noinline)) int write_returns(struct sock *sk, s32 length)
+{
+	return write_ends(sk, length);
+}
+
+/* Older ones: the function returns. */
+SEC("fexit/tcp_sendmsg")
+int sendmsg_returns(u64 *context)
+{
+	return write_returns((void *)context[0], context[SENDMSG_RESULT]);
+}
+
+/* sendfile and splice. */
+SEC("fexit/tcp_sendpage")
+int sendpage_returns(u64 *context)
+{
+	return write_returns((void *)context[0], context[SENDPAGE_RESULT]);
 }
 
 /* What let a segment go that was held. */
@@ -242,11 +267,8 @@ int segment_leaves(u64 *context)
 }
 
 /* Somebody has read. */
-SEC("tp_btf/sock_recv_length")
-int read_ended(u64 *context)
+INLINE int read_ends(struct sock *sk, s32 length, u32 flags)
 {
-	struct sock *sk = (void *)context[0];
-	s32 length = context[1], flags = context[2];
 	struct conversation *talk;
 	struct tcp_sock *tp;
 	u64 now;
@@ -292,6 +314,18 @@ int read_ended(u64 *context)
 	talk->turn_read += length;
 	talk->read_ns = now;
 	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int read_ended(u64 *context)
+{
+	return read_ends((void *)context[0], context[1], context[2]);
+}
+
+SEC("fexit/tcp_recvmsg")
+int recvmsg_returns(u64 *context)
+{
+	return read_ends((void *)context[0], context[RECVMSG_RESULT], context[RECVMSG_FLAGS]);
 }
 
 /* The socket ends. */

@@ -107,7 +107,7 @@ pub(crate) enum Verb {
     /// Asks the kernel (BPF at its own tracepoints) when a short segment is held back, why, until when, and
     /// by whose write; says who waited, what it cost, and what helps at either end. Nothing is changed on
     /// the host, and nothing stays attached when it ends. Needs root, or CAP_BPF and CAP_PERFMON, and Linux
-    /// 6.3; elsewhere packets are read instead, which takes root or CAP_NET_RAW.
+    /// 6.1; elsewhere packets are read instead, which takes root or CAP_NET_RAW.
     Watch(watch::Args),
     /// Run a test suite or a benchmark, and fail if a connection of it stalls
     ///
@@ -116,7 +116,7 @@ pub(crate) enum Verb {
     /// time limit. The exit
     /// code is the command's if that is not 0, else 1 if there were stalls that are not accepted, else 0; 3 if they
     /// could not be looked for, or fewer connections were seen than --min-connections wants. The kernel is asked
-    /// where it can be (root, or CAP_BPF and CAP_PERFMON, and Linux 6.3); else a library is preloaded, which takes no
+    /// where it can be (root, or CAP_BPF and CAP_PERFMON, and Linux 6.1); else a library is preloaded, which takes no
     /// privileges.
     Guard(guard::Args),
     /// Join two network namespaces by an emulated link: rate, delay, loss and the rest

@@ -13,15 +13,14 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use aya::maps::{HashMap, Map, MapData, PerCpuArray, RingBuf};
-use aya::programs::BtfTracePoint;
 use aya::{Btf, Ebpf, EbpfLoader};
-use aya_obj::btf::BtfKind;
 
 pub use tinygram_host::lacking::Lacking;
 
 use crate::event::{Event, Site};
 use crate::seen::{Seen, SeenEnd};
 use crate::site::{Prepared, Sites};
+use tinygram_host::calls::{Calls, attach, has_tracepoint};
 use tinygram_host::clock::{clock_ns, moved_ns, tick};
 use tinygram_host::ready;
 use tinygram_stalls::thresholds::{REPORTED_HOLD_NS, REPORTED_LATE_ACK_NS};
@@ -29,7 +28,7 @@ use tinygram_stalls::thresholds::{REPORTED_HOLD_NS, REPORTED_LATE_ACK_NS};
 /// The tracepoints at which writes are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hooks {
-    /// The end of a write: `sock_send_length`, Linux 6.3.
+    /// The end of a write: `sock_send_length`, Linux 6.3; on 6.1 the return of the kernel's function.
     WriteEnd,
     /// Also the beginning of a write: `tcp_sendmsg_locked`, Linux 6.16.
     WriteBegin,
@@ -97,6 +96,7 @@ impl Source {
     /// Returns what the kernel or the privileges lack, in one line with what would help.
     pub fn open(options: &SourceOptions) -> Result<Self, Lacking> {
         let btf = Btf::from_sys_fs().map_err(|_| Lacking::types())?;
+        let calls = Calls::of(&btf)?;
         let hooks = choose(options.hooks, &btf)?;
         let delack_timer = options
             .tree
@@ -106,7 +106,7 @@ impl Source {
             .tree
             .and_then(|_| function(SOCKET_WAITER))
             .unwrap_or(0);
-        let sees_timers = delack_timer != 0 && exists(&btf, TIMER_TRACEPOINT.1);
+        let sees_timers = delack_timer != 0 && has_tracepoint(&btf, TIMER_TRACEPOINT.1);
         let mut programs = EbpfLoader::new()
             .btf(Some(&btf))
             .allow_unsupported_maps()
@@ -131,8 +131,12 @@ impl Source {
         for (program, tracepoint) in some {
             attach(&mut programs, program, tracepoint, &btf)?;
         }
-        for (program, tracepoint) in TRACEPOINTS {
-            attach(&mut programs, program, tracepoint, &btf)?;
+        let at_calls = match calls {
+            Calls::Tracepoints => &CALL_TRACEPOINTS[..],
+            Calls::Returns => &CALL_RETURNS,
+        };
+        for (program, at) in TRACEPOINTS.iter().chain(at_calls) {
+            attach(&mut programs, program, at, &btf)?;
         }
         if sees_timers {
             let (program, tracepoint) = TIMER_TRACEPOINT;
@@ -288,13 +292,8 @@ fn prepare(
 
 /// Returns the tracepoints to use, from the ones asked for and the ones that the kernel has.
 fn choose(asked: Option<Hooks>, btf: &Btf) -> Result<Hooks, Lacking> {
-    for (_, tracepoint) in TRACEPOINTS {
-        if !exists(btf, tracepoint) {
-            return Err(Lacking::Tracepoint(tracepoint, "6.3"));
-        }
-    }
     match asked {
-        Some(Hooks::WriteBegin) if !exists(btf, WRITE_BEGIN) => {
+        Some(Hooks::WriteBegin) if !has_tracepoint(btf, WRITE_BEGIN) => {
             Err(Lacking::Tracepoint(WRITE_BEGIN, "6.16"))
         }
         Some(hooks) => Ok(hooks),
@@ -311,29 +310,6 @@ fn function(name: &str) -> Option<u64> {
         .find(|line| line.split_ascii_whitespace().nth(2) == Some(name))?;
     let address = u64::from_str_radix(line.split_ascii_whitespace().next()?, 16).ok()?;
     (address != 0).then_some(address)
-}
-
-fn exists(btf: &Btf, tracepoint: &str) -> bool {
-    let name = format!("btf_trace_{tracepoint}");
-    btf.id_by_type_name_kind(&name, BtfKind::Typedef).is_ok()
-}
-
-fn attach(
-    programs: &mut Ebpf,
-    program: &'static str,
-    tracepoint: &'static str,
-    btf: &Btf,
-) -> Result<(), Lacking> {
-    let missing = || Lacking::Other(format!("{program} is not in the object"));
-    let program: &mut BtfTracePoint = programs
-        .program_mut(program)
-        .ok_or_else(missing)?
-        .try_into()
-        .map_err(|error| Lacking::of(&error))?;
-    program
-        .load(tracepoint, btf)
-        .and_then(|()| program.attach().map(drop))
-        .map_err(|error| Lacking::of(&error))
 }
 
 /// Makes `process` the root of the watched tree.
@@ -379,11 +355,20 @@ fn epoch_ns(moved_ns: i64) -> i64 {
 }
 
 /// Each program with its tracepoint, in the order in which they are attached.
-const TRACEPOINTS: [(&str, &str); 4] = [
+const TRACEPOINTS: [(&str, &str); 2] = [
     ("segment_leaves", "net_dev_queue"),
     ("socket_ends", "tcp_destroy_sock"),
+];
+/// Those that see where calls end.
+const CALL_TRACEPOINTS: [(&str, &str); 2] = [
     ("read_ended", "sock_recv_length"),
     ("write_ended", "sock_send_length"),
+];
+/// The same, each with the kernel's function.
+const CALL_RETURNS: [(&str, &str); 3] = [
+    ("recvmsg_returns", "tcp_recvmsg"),
+    ("sendpage_returns", "tcp_sendpage"),
+    ("sendmsg_returns", "tcp_sendmsg"),
 ];
 /// The additional tracepoints for a process tree.
 const TREE_TRACEPOINTS: [(&str, &str); 2] = [

@@ -61,7 +61,7 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(super) enum Source {
-    /// BPF at the kernel's tracepoints: exact; CAP_BPF and CAP_PERFMON, Linux 6.3
+    /// BPF at the kernel's tracepoints: exact; CAP_BPF and CAP_PERFMON, Linux 6.1
     Kernel,
     /// Packets, judged as diagnose judges a capture; CAP_NET_RAW
     Packets,
@@ -78,7 +78,7 @@ impl From<Source> for tinygram_watch::live::Choice {
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(super) enum Hooks {
-    /// sock_send_length: Linux 6.3
+    /// the end of a write: Linux 6.1
     WriteEnd,
     /// tcp_sendmsg_locked besides: Linux 6.16
     WriteBegin,
