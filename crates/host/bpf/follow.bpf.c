@@ -284,6 +284,7 @@ INLINE void sampled(struct bpf_sock_ops *ctx, struct sock *sk, const struct orde
 	record->cookie = cookie;
 	record->netns = ((struct sock_common *)tp)->skc_net.net->ns.inum;
 	record->event = FOLLOW_DONE;
+	record->at_ns = bpf_ktime_get_ns();
 	for (index = 0; index < MOST_SETTINGS; index++) {
 		const struct setting *setting = &order->settings[index];
 		long error;

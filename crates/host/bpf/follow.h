@@ -62,6 +62,7 @@ struct follow_record {
 	u16 remote_port;
 	u32 by_process; /* a process that is followed connected it */
 	char program[16]; /* that connected or listens; empty if that is not known */
+	u64 at_ns;        /* when it was done */
 };
 
 AT(struct rule, id, 8);
@@ -71,4 +72,5 @@ _Static_assert(sizeof(struct order_to_follow) == 424, "order_to_follow");
 AT(struct follow_record, values, 16);
 AT(struct follow_record, errors, 96);
 AT(struct follow_record, program, 120);
-_Static_assert(sizeof(struct follow_record) == 136, "follow_record");
+AT(struct follow_record, at_ns, 136);
+_Static_assert(sizeof(struct follow_record) == 144, "follow_record");

@@ -45,12 +45,18 @@ struct {
 	TYPE(value, struct change);
 } changes SEC(".maps");
 
-/* The options that a socket's program has set since the hook was attached: a bit each (`bit_of`). */
+/* When a socket's program has set each option (`place_of`) last, since the hook was attached; 0: never. */
+enum { OPTIONS = 5 };
+
+struct times {
+	u64 set_ns[OPTIONS];
+};
+
 struct {
 	NUMBER(type, MAP_TYPE_SK_STORAGE);
 	NUMBER(map_flags, MAP_NO_PREALLOC);
 	TYPE(key, s32);
-	TYPE(value, u32);
+	TYPE(value, struct times);
 } set_by_program SEC(".maps");
 
 /* The process that walks: what it sets itself is not its program's. */
@@ -63,34 +69,47 @@ struct {
 
 enum { TCP_DELACK_MAX_US = 46 };
 
-INLINE u32 bit_of(u32 option)
+/* Returns where the option's time is; OPTIONS: it has none. */
+INLINE u32 place_of(u32 option)
 {
 	switch (option) {
-	case OPTION_NODELAY: return 1;
-	case OPTION_CONGESTION: return 2;
-	case OPTION_NOTSENT_LOWAT: return 4;
+	case OPTION_NODELAY: return 0;
+	case OPTION_CONGESTION: return 1;
+	case OPTION_NOTSENT_LOWAT: return 2;
 	case TCP_DELACK_MAX_US: /* the program's name for the same variable */
-	case OPTION_DELACK_MAX: return 8;
-	case OPTION_CORK: return 16;
+	case OPTION_DELACK_MAX: return 3;
+	case OPTION_CORK: return 4;
 	}
-	return 0;
+	return OPTIONS;
 }
 
-/* Returns whether the program has set the option since the hook was attached. */
-INLINE int is_set_by_program(struct tcp_sock *tp, u32 option)
+/* Returns where it is noted when the program has set the option; 0: nowhere. */
+INLINE u64 *time_of(void *sk, u32 option, u64 flags)
 {
-	u32 *bits = bpf_sk_storage_get(&set_by_program, tp, 0, 0);
+	u32 place = place_of(option);
+	struct times *times;
 
-	return bits && (*bits & bit_of(option));
+	if (place >= OPTIONS)
+		return 0;
+	times = bpf_sk_storage_get(&set_by_program, sk, 0, flags);
+	return times ? &times->set_ns[place] : 0;
+}
+
+/* Returns whether the program has set the option after this time, and since the hook was attached. */
+INLINE int is_set_by_program(struct tcp_sock *tp, u32 option, u64 since_ns)
+{
+	u64 *set_ns = time_of(tp, option, 0);
+
+	return set_ns && *set_ns > since_ns;
 }
 
 /* What its program does from now on counts. */
 INLINE void forget_program(struct tcp_sock *tp, u32 option)
 {
-	u32 *bits = bpf_sk_storage_get(&set_by_program, tp, 0, 0);
+	u64 *set_ns = time_of(tp, option, 0);
 
-	if (bits)
-		*bits &= ~bit_of(option);
+	if (set_ns)
+		*set_ns = 0;
 }
 
 /* Returns the number of the descriptor's inode, as /proc/PID/fd shows it. */
@@ -123,7 +142,6 @@ INLINE int report(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, struct sock_co
 	struct sock___hand *sk = (struct sock___hand *)tp;
 	struct inet_connection_sock___hand *icsk = (struct inet_connection_sock___hand *)tp;
 	struct cgroup *group = sk->sk_cgrp_data.cgroup;
-	u32 *bits;
 
 	record.cookie = bpf_get_socket_cookie(tp);
 	record.inode = inode_of(sk);
@@ -139,9 +157,7 @@ INLINE int report(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, struct sock_co
 	record.state = skc->skc_state;
 	record.nonagle = nonagle_of(tp);
 	record.is_v6 = skc->skc_family == AF_INET6;
-	bits = bpf_sk_storage_get(&set_by_program, tp, 0, 0);
-	if (bits)
-		record.set_by_program = *bits;
+	record.is_corked_by_program = is_set_by_program(tp, OPTION_CORK, 0);
 	if (record.is_v6) {
 		bpf_probe_read_kernel(record.local, 16, &skc->skc_v6_rcv_saddr);
 		bpf_probe_read_kernel(record.remote, 16, &skc->skc_v6_daddr);
@@ -161,7 +177,7 @@ INLINE void set(struct bpf_iter__tcp *ctx, struct tcp_sock *tp, u32 option, cons
 
 	record.cookie = bpf_get_socket_cookie(tp);
 	read_value(tp, option, &record.before);
-	if (change->gives_way && is_set_by_program(tp, option)) {
+	if (change->gives_way && is_set_by_program(tp, option, change->since_ns)) {
 		record.result = RESULT_GAVE_WAY;
 		record.after = record.before;
 	} else if (change->only_if && !equal(&record.before, &change->expected)) {
@@ -247,17 +263,17 @@ enum { LEAST_PAGE = 4096 };  /* the kernel copies a page of a value at most */
 SEC("cgroup/setsockopt")
 int notice(struct bpf_sockopt *ctx)
 {
-	u32 bit = ctx->level == IPPROTO_TCP ? bit_of(ctx->option) : 0;
-	u32 zero = 0, *bits, *own = bpf_map_lookup_elem(&walker, &zero);
+	u32 zero = 0, *own = bpf_map_lookup_elem(&walker, &zero);
+	u64 *set_ns;
 
 	/* A value that the kernel did not copy as a whole is taken from the program. Any other may have been changed by
 	 * somebody else's hook (`tinygram run --cgroup`), whose word counts. */
 	if (ctx->length > LEAST_PAGE)
 		ctx->length = 0;
-	if (!bit || (own && *own == (u32)(bpf_get_current_pid_tgid() >> 32)))
+	if (ctx->level != IPPROTO_TCP || (own && *own == (u32)(bpf_get_current_pid_tgid() >> 32)))
 		return 1;
-	bits = bpf_sk_storage_get(&set_by_program, ctx->sk, 0, STORAGE_CREATE);
-	if (bits)
-		*bits |= bit;
+	set_ns = time_of(ctx->sk, ctx->option, STORAGE_CREATE);
+	if (set_ns)
+		*set_ns = bpf_ktime_get_ns();
 	return 1;
 }

@@ -37,7 +37,7 @@ struct socket_record {
 	u8 state;
 	u8 nonagle;
 	u8 is_v6;
-	u8 set_by_program;  /* the options that its program has set: `bit_of` */
+	u8 is_corked_by_program; /* its program has set TCP_CORK since the hook was attached */
 	u32 data_segs_in;
 	u8 unused[4];
 };
@@ -52,6 +52,7 @@ struct change {
 	u8 gives_way;          /* where its program has set the option since it was changed first, it is left alone */
 	u8 is_done;            /* the walk has met the socket, and may meet it again */
 	u8 unused;
+	u64 since_ns;          /* when it was changed first, for `gives_way` */
 };
 
 enum result {
@@ -86,6 +87,7 @@ AT(struct socket_record, congestion, 76);
 AT(struct socket_record, state, 92);
 _Static_assert(sizeof(struct socket_record) == 104, "socket_record");
 AT(struct change, argument, 40);
-_Static_assert(sizeof(struct change) == 48, "change");
+AT(struct change, since_ns, 48);
+_Static_assert(sizeof(struct change) == 56, "change");
 AT(struct change_record, error, 40);
 _Static_assert(sizeof(struct change_record) == 48, "change_record");

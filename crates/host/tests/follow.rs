@@ -3,10 +3,12 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tinygram_host::follow::{Follow, FollowEvent, Rule, Rules};
-use tinygram_host::hand::{Did, Raw, Setting, SocketOption};
+use tinygram_host::hand::{Change, Did, Hand, Raw, Setting, SocketOption};
 use tinygram_host::lacking::Lacking;
 use tinygram_host::namespace::Namespace;
 use tinygram_host::ssh::Ssh;
@@ -148,6 +150,59 @@ fn what_the_program_has_set_meanwhile_is_left_alone() {
     follow.approve(cookie).unwrap();
     exchange(&mut client, &mut server);
     assert_eq!(did(&mut follow), Some(Did::Differs));
+}
+
+/// Many servers set TCP_NODELAY to what it is as soon as they accept. That is no reason to leave a later change in force.
+#[test]
+fn what_the_program_has_set_before_is_put_back_and_what_it_sets_since_is_not() {
+    for sets_since in [false, true] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let Some(mut follow) = open(&rules_for(port)) else {
+            return;
+        };
+        let mut hand = Hand::open().unwrap();
+        if let Err(lacking) = hand.give_way() {
+            return eprintln!("skipped: {lacking}");
+        }
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let mut server = listener.accept().unwrap().0;
+        let cookie = opened(&mut follow).expect("reported");
+        // The option as it is: only a value that differs would be left alone at once.
+        as_another_process(&server, false);
+        follow.approve(cookie).unwrap();
+        exchange(&mut client, &mut server);
+        let at_ns = next(&mut follow, |event| match event {
+            FollowEvent::Done { at_ns, .. } => Some(at_ns),
+            FollowEvent::Opened { .. } | FollowEvent::Closed { .. } => None,
+        });
+        hand.was_changed(SocketOption::Nodelay, cookie, at_ns.expect("set"));
+        if sets_since {
+            as_another_process(&server, true);
+        }
+        let back = Change {
+            cookie,
+            to: Raw::of(0),
+            only_if: Some(Raw::of(1)),
+        };
+        let outcomes = hand.set(SocketOption::Nodelay, &[back]).unwrap();
+        let expected = match sets_since {
+            true => Did::GaveWay,
+            false => Did::Set,
+        };
+        assert_eq!(outcomes[0].did, expected);
+        assert_eq!(server.nodelay().unwrap(), sets_since);
+    }
+}
+
+/// Sets TCP_NODELAY of a socket as a program does; what the process sets that has a hand is not counted.
+fn as_another_process(socket: &TcpStream, on: bool) {
+    let python = "import socket, sys; socket.socket(fileno=0).setsockopt(6, 1, int(sys.argv[1]))";
+    let done = Command::new("python3")
+        .args(["-c", python, if on { "1" } else { "0" }])
+        .stdin(Stdio::from(OwnedFd::from(socket.try_clone().unwrap())))
+        .status();
+    assert!(done.unwrap().success());
 }
 
 #[test]

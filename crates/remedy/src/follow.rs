@@ -136,7 +136,11 @@ impl Follower {
                         },
                     );
                 }
-                FollowEvent::Done { netns, outcomes } => self.take(hand, netns, &outcomes)?,
+                FollowEvent::Done {
+                    netns,
+                    at_ns,
+                    outcomes,
+                } => self.take(hand, netns, at_ns, &outcomes)?,
                 FollowEvent::Closed { cookie } => {
                     opened.remove(&cookie);
                     self.closed.insert(cookie);
@@ -194,12 +198,17 @@ impl Follower {
         // What was set until now; then the program is gone and sets no more.
         let mut done = Vec::new();
         self.follow.poll(Duration::ZERO, |event| {
-            if let FollowEvent::Done { netns, outcomes } = event {
-                done.push((netns, outcomes));
+            if let FollowEvent::Done {
+                netns,
+                at_ns,
+                outcomes,
+            } = event
+            {
+                done.push((netns, at_ns, outcomes));
             }
         });
-        for (netns, outcomes) in done {
-            self.take(hand, netns, &outcomes)?;
+        for (netns, at_ns, outcomes) in done {
+            self.take(hand, netns, at_ns, &outcomes)?;
         }
         Ok(self.followed)
     }
@@ -263,11 +272,12 @@ impl Follower {
         Ok(id)
     }
 
-    /// Takes in what became of a connection.
+    /// Takes in what became of a connection, at this time of the kernel's clock.
     fn take(
         &mut self,
         hand: &mut Hand,
         netns: u32,
+        at_ns: u64,
         outcomes: &[(SocketOption, ChangeOutcome)],
     ) -> Result<(), ApplyError> {
         let mut unchanged: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
@@ -284,7 +294,7 @@ impl Follower {
             match outcome.did {
                 Did::Set => {
                     self.followed.set += 1;
-                    hand.was_changed(*option, outcome.cookie);
+                    hand.was_changed(*option, outcome.cookie, at_ns);
                 }
                 Did::Differs | Did::GaveWay => self.followed.left_alone += 1,
                 Did::Refused(error) => *self.followed.refused.entry(error).or_default() += 1,
@@ -338,7 +348,7 @@ impl Follower {
                     in_namespace(netns, || hand.set(setting.option, &changes))
                 });
                 for outcome in outcomes? {
-                    self.take(hand, netns, &[(setting.option, outcome)])?;
+                    self.take(hand, netns, SWEPT, &[(setting.option, outcome)])?;
                 }
             }
         }
@@ -454,3 +464,5 @@ const DROP_AFTER: Duration = Duration::from_secs(1);
 const WALK_AFTER: Duration = Duration::from_secs(1);
 /// What the walks of all followers together take at most.
 const WALKS: Share = Share::HalfAHundredth;
+/// The time of a change by a sweep, which itself forgets what the program has set before.
+const SWEPT: u64 = 0;

@@ -50,6 +50,8 @@ pub enum FollowEvent {
     Done {
         /// The inode of its network namespace.
         netns: u32,
+        /// When, in nanoseconds of the kernel's monotonic clock.
+        at_ns: u64,
         /// The outcomes.
         outcomes: Vec<(SocketOption, ChangeOutcome)>,
     },
@@ -238,6 +240,7 @@ fn event(record: &EventRecord, settings: &[Setting]) -> FollowEvent {
     });
     FollowEvent::Done {
         netns,
+        at_ns: record.at_ns,
         outcomes: outcomes.collect(),
     }
 }

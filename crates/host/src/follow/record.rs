@@ -60,6 +60,7 @@ pub(super) struct EventRecord {
     pub(super) remote_port: u16,
     pub(super) by_process: u32,
     pub(super) program: [u8; 16],
+    pub(super) at_ns: u64,
 }
 
 /// `enum follow_event`, but for `FOLLOW_DONE`.
@@ -116,7 +117,8 @@ mod tests {
             local_port,
             remote_port,
             by_process,
-            program
+            program,
+            at_ns
         );
         c.has("follow_record", &event);
         let compiled = ["rule", "setting", "peer", "order_to_follow"];

@@ -30,7 +30,7 @@ impl Hand {
             };
             let before = socket.values[option];
             let watched = self.watched.as_ref();
-            let is_watched = watched.is_some_and(|all| all.contains(&(change.cookie, option)));
+            let is_watched = watched.is_some_and(|all| all.contains_key(&(change.cookie, option)));
             let did = if is_watched && socket.is_corked_by_program {
                 Did::GaveWay
             } else if change.only_if.is_some_and(|expected| expected != before) {
@@ -51,7 +51,7 @@ impl Hand {
         let outcomes: Vec<ChangeOutcome> = outcomes.collect();
         if let Some(watched) = &mut self.watched {
             let set = outcomes.iter().filter(|outcome| outcome.did == Did::Set);
-            watched.extend(set.map(|outcome| (outcome.cookie, option)));
+            watched.extend(set.map(|outcome| ((outcome.cookie, option), 0)));
         }
         Ok(outcomes)
     }

@@ -1,7 +1,7 @@
 //! The hand: reports the TCP sockets of a network namespace, whoever owns them, and sets their options.
 //!
 //! A BPF iterator (`bpf/hand.bpf.c`) walks over the kernel's table of sockets. No descriptor is copied, and no
-//! process is stopped. It takes CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, and a kernel of 5.19 or newer with BTF.
+//! process is stopped. It takes CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, and a kernel of 6.1 or newer with BTF.
 //!
 //! Before Linux 6.17 a walk may skip a socket or meet it twice, if sockets come and go meanwhile. So sockets are
 //! known by their cookies, and [`Hand::set`] walks again for those that it missed.
@@ -15,7 +15,7 @@ mod descriptor;
 mod record;
 mod setting;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
@@ -29,6 +29,7 @@ use crate::clock::tick;
 use crate::lacking::Lacking;
 use crate::programs::{Programs, attach_to_groups, missing};
 use crate::record::each;
+use crate::release::release;
 use record::{ChangeRecord, MOST_CHANGES, Order, OutcomeRecord, SocketRecord};
 pub use setting::{Raw, Setting, SocketOption, Values};
 
@@ -38,8 +39,9 @@ pub struct Hand {
     orders: Array<MapData, Order>,
     /// [`ChangeRecord`]s in the order of their cookies.
     changes: MapData,
-    /// The sockets that have been changed since the hook was attached; `None` without it.
-    watched: Option<HashSet<(u64, SocketOption)>>,
+    /// The sockets that have been changed since the hook was attached, and when, if not by a sweep: in nanoseconds of the
+    /// kernel's monotonic clock. `None` without the hook.
+    watched: Option<HashMap<(u64, SocketOption), u64>>,
 }
 
 /// A TCP socket.
@@ -154,7 +156,11 @@ impl Hand {
             .load("tcp", &programs.btf)
             .map_err(|error| match error {
                 ProgramError::Btf(BtfError::UnknownBtfTypeName { .. }) => Lacking::Walk,
-                other => Lacking::of(&other),
+                other => match Lacking::of(&other) {
+                    // The walk is there, and what the program calls in it is not.
+                    Lacking::Other(_) if release() < SETS_SINCE => Lacking::Walk,
+                    lacking => lacking,
+                },
             })?;
         Ok(Self {
             orders: programs.map("orders")?,
@@ -174,7 +180,7 @@ impl Hand {
     /// Returns what is missing, in one line; without control groups of version 2 there is no such hook.
     pub fn give_way(&mut self) -> Result<(), Lacking> {
         attach_to_groups(&mut self.object, "notice", "seeing what programs set")?;
-        self.watched = Some(HashSet::new());
+        self.watched = Some(HashMap::new());
         Ok(())
     }
 
@@ -184,10 +190,11 @@ impl Hand {
         self.watched.is_some()
     }
 
-    /// Says that an option of a socket was changed by another hand, so that this one gives way to its program, too.
-    pub fn was_changed(&mut self, option: SocketOption, cookie: u64) {
+    /// Says that an option of a socket was changed by another hand at this time of the kernel's monotonic clock, so that this
+    /// one gives way to what its program has set afterwards, too.
+    pub fn was_changed(&mut self, option: SocketOption, cookie: u64, at_ns: u64) {
         if let Some(watched) = &mut self.watched {
-            watched.insert((cookie, option));
+            watched.insert((cookie, option), at_ns);
         }
     }
 
@@ -270,8 +277,8 @@ impl Hand {
         outcomes: &mut HashMap<u64, ChangeOutcome>,
     ) -> io::Result<()> {
         let watched = self.watched.as_ref();
-        let is_watched =
-            |cookie| watched.is_some_and(|watched| watched.contains(&(cookie, option)));
+        let changed_ns =
+            |cookie| watched.and_then(|watched| watched.get(&(cookie, option)).copied());
         let records: Vec<ChangeRecord> = changes
             .iter()
             .map(|change| ChangeRecord {
@@ -280,7 +287,8 @@ impl Hand {
                 expected: change.only_if.unwrap_or_default(),
                 argument: argument(option, &change.to),
                 only_if: change.only_if.is_some().into(),
-                gives_way: is_watched(change.cookie).into(),
+                gives_way: changed_ns(change.cookie).is_some().into(),
+                since_ns: changed_ns(change.cookie).unwrap_or(0),
                 ..ChangeRecord::default()
             })
             .collect();
@@ -301,7 +309,8 @@ impl Hand {
                     did: Did::of(record.result, record.error),
                 };
                 if let (Some(watched), Did::Set) = (&mut self.watched, outcome.did) {
-                    watched.insert((outcome.cookie, option));
+                    // What its program has set before is forgotten by the sweep.
+                    watched.insert((outcome.cookie, option), 0);
                 }
                 outcomes.insert(outcome.cookie, outcome);
                 met += 1;
@@ -381,19 +390,17 @@ fn socket(record: SocketRecord) -> Socket {
         values,
         data_segs_out: record.data_segs_out,
         data_segs_in: record.data_segs_in,
-        is_corked_by_program: record.set_by_program & CORK_BIT != 0,
+        is_corked_by_program: record.is_corked_by_program != 0,
     }
 }
 
 /// Returns whether this kernel's walk meets each socket once: since Linux 6.17.
 fn meets_each_once() -> bool {
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let mut numbers = release
-        .split(['.', '-'])
-        .map(|number| number.parse().unwrap_or(0));
-    (numbers.next(), numbers.next()) >= (Some(6), Some(17))
+    release() >= (6, 17)
 }
 
+/// The kernel since which a walk may set what is set here; some older ones have it, too, from their distribution.
+const SETS_SINCE: (u32, u32) = (6, 1);
 /// How often a sweep is repeated for sockets that were missed.
 const MOST_SWEEPS: usize = 3;
 /// The kernel gathers what a read takes in a buffer of eight pages. When the program writes beyond its end, its last record
@@ -408,7 +415,5 @@ const CLOSE_WAIT: u8 = 8;
 const LISTEN: u8 = 10;
 const NAGLE_OFF: u8 = 1;
 const NAGLE_CORK: u8 = 2;
-/// Of `bit_of` in `bpf/hand.bpf.c`.
-const CORK_BIT: u8 = 16;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/hand.bpf.o");

@@ -25,7 +25,7 @@ pub(super) struct SocketRecord {
     pub(super) state: u8,
     pub(super) nonagle: u8,
     pub(super) is_v6: u8,
-    pub(super) set_by_program: u8,
+    pub(super) is_corked_by_program: u8,
     pub(super) data_segs_in: u32,
     pub(super) unused: [u8; 4],
 }
@@ -59,6 +59,7 @@ pub(super) struct ChangeRecord {
     pub(super) gives_way: u8,
     pub(super) is_done: u8,
     pub(super) unused: u8,
+    pub(super) since_ns: u64,
 }
 
 /// `struct change_record`.
@@ -136,7 +137,7 @@ mod tests {
             state,
             nonagle,
             is_v6,
-            set_by_program,
+            is_corked_by_program,
             data_segs_in,
             unused
         );
@@ -150,7 +151,8 @@ mod tests {
             only_if,
             gives_way,
             is_done,
-            unused
+            unused,
+            since_ns
         );
         c.has("change", &change);
         c.has(
