@@ -4,8 +4,7 @@ use aya::programs::Program;
 use aya::{Btf, Ebpf};
 use aya_obj::btf::BtfKind;
 
-use crate::lacking::Lacking;
-use crate::programs::missing;
+use crate::lacking::{Lacking, missing};
 use crate::release::release;
 
 /// Where the ends of writes and reads are seen.

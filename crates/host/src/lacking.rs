@@ -80,6 +80,11 @@ impl Lacking {
     }
 }
 
+/// Says that the object has no such part: it is another version's.
+pub(crate) fn missing(name: &str) -> Lacking {
+    Lacking::Other(format!("{name} is not in the object"))
+}
+
 /// Says what a refused call takes, of these capabilities. Root may be without some, in a container: then it is those.
 #[must_use]
 pub fn takes(names: &[&'static str]) -> String {

@@ -8,7 +8,7 @@ use aya::{Btf, Ebpf, EbpfLoader};
 
 use crate::calls::{Calls, attach};
 use crate::groups::groups_root;
-use crate::lacking::Lacking;
+use crate::lacking::{Lacking, missing};
 
 /// A loaded object, and the types of the running kernel, which its programs are attached by.
 pub(crate) struct Programs {
@@ -81,9 +81,4 @@ pub(crate) fn attach_to_groups(
         _ => return Err(missing(name)),
     };
     attached.map_err(|error| Lacking::of(&error))
-}
-
-/// Says that the object has no such part: it is another version's.
-pub(crate) fn missing(name: &str) -> Lacking {
-    Lacking::Other(format!("{name} is not in the object"))
 }

@@ -26,8 +26,8 @@ use aya::programs::{Iter, ProgramError};
 use aya::{BtfError, Ebpf};
 
 use crate::clock::tick;
-use crate::lacking::Lacking;
-use crate::programs::{Programs, attach_to_groups, missing};
+use crate::lacking::{Lacking, missing};
+use crate::programs::{Programs, attach_to_groups};
 use crate::record::each;
 use crate::release::release;
 use record::{ChangeRecord, MOST_CHANGES, Order, OutcomeRecord, SocketRecord};
