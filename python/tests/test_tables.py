@@ -38,8 +38,11 @@ def test_a_diagnosis_says_what_the_command_line_says():
     for row in said["connections"]:
         numbered_from.setdefault(row["capture"], row["id"])
     for ours, theirs in zip(findings, said["findings"]):
-        for name in ("kind", "capture", "frames", "blame", "confidence", "evidence", "advice", "pieces"):
+        for name in ("kind", "capture", "frames", "blame", "confidence", "evidence", "pieces"):
             assert ours[name] == theirs[name], name
+        steps = "; or ".join(f"{step['side']}: {step['text']}" for step in theirs["steps"])
+        caution = f". {theirs['caution']}" if theirs.get("caution") else ""
+        assert ours["advice"] == steps + caution
         assert ours["cost_ms"] == pytest.approx(theirs["cost_ms"], abs=0.0006)
         assert ours["connection"] == theirs["connection"] - numbered_from[ours["capture"]]
         assert ours["start"].timestamp() == pytest.approx(theirs["start"], abs=2e-6)
