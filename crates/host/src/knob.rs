@@ -54,9 +54,9 @@ impl Knob {
     ///
     /// # Errors
     ///
-    /// Returns what the system refuses. A kernel without the knob has no such file.
+    /// Returns what the system refuses; of a kernel without the knob, which one has it.
     pub fn read(self) -> io::Result<u32> {
-        let text = fs::read_to_string(self.file()?)?;
+        let text = fs::read_to_string(self.file()?).map_err(|error| self.absent(error))?;
         let number = text.trim().parse();
         number.map_err(|_| io::Error::other(format!("{}: not a number", text.trim())))
     }
@@ -65,9 +65,20 @@ impl Knob {
     ///
     /// # Errors
     ///
-    /// Returns what the system refuses.
+    /// Returns what the system refuses; of a kernel without the knob, which one has it.
     pub fn write(self, value: u32) -> io::Result<()> {
-        fs::write(self.file()?, format!("{value}\n"))
+        fs::write(self.file()?, format!("{value}\n")).map_err(|error| self.absent(error))
+    }
+
+    /// Returns, for a file that is not there, what the knob takes.
+    fn absent(self, error: io::Error) -> io::Error {
+        match (self, error.kind()) {
+            (Self::Pingpong, io::ErrorKind::NotFound) => io::Error::new(
+                io::ErrorKind::Unsupported,
+                "this kernel has no net.ipv4.tcp_pingpong_thresh, which takes Linux 6.7",
+            ),
+            _ => error,
+        }
     }
 
     /// Returns the file, which shows the namespace of the thread that opens it.
@@ -133,6 +144,14 @@ const MOST_PINGPONG: u32 = 255;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kernel_without_the_knob_says_which_one_has_it() {
+        let said = Knob::Pingpong.absent(io::ErrorKind::NotFound.into());
+        assert!(said.to_string().contains("Linux 6.7"), "{said}");
+        let said = Knob::Pingpong.absent(io::ErrorKind::PermissionDenied.into());
+        assert_eq!(said.kind(), io::ErrorKind::PermissionDenied);
+    }
 
     #[test]
     fn knobs_are_read_and_shown() {
