@@ -10,7 +10,7 @@ use tinygram_host::namespace::Namespace;
 use tinygram_host::route::RouteKey;
 use tinygram_stalls::Side;
 
-use crate::apply::knobs::{has, routes};
+use crate::apply::knobs::{self, routes};
 use crate::look::{Cause, Look, Stalling};
 
 /// A setting, and the sockets that are to have it.
@@ -256,7 +256,7 @@ fn knobs(
         let is_meant = |socket: &Socket| is_of(receivers, socket);
         let routes = routes(&namespace, sockets, is_meant).unwrap_or_default();
         for (route, shared) in routes {
-            if has(&namespace, quickack, Some(&route)) {
+            if knobs::value(&namespace, quickack.knob, Some(&route)) == Some(quickack.value) {
                 continue;
             }
             places.push(KnobPlace {
@@ -278,7 +278,7 @@ fn knobs(
     by_route.into_iter().chain(by_namespace).collect()
 }
 
-/// Returns a knob of the namespaces of these services, if one of those is still there and has another value.
+/// Returns a knob of the namespaces of these services, if one of those is still there, has the knob, and has another value.
 fn of_namespaces(
     (knob, value): (Knob, u32),
     cause: Cause,
@@ -289,7 +289,8 @@ fn of_namespaces(
     let mut places = Vec::new();
     let mut others = 0;
     for namespace in namespaces(services) {
-        if has(&namespace, KnobSetting { knob, value }, None) {
+        // What cannot be read could not be put back.
+        if knobs::value(&namespace, knob, None).is_none_or(|it| it == value) {
             continue;
         }
         let netns = namespace.inode;

@@ -139,10 +139,9 @@ fn put_back(knob: Knob, about: &About, place: &JournalPlace, before: u32) -> io:
     })
 }
 
-/// Returns whether a knob has this value there already; not where it cannot be read.
-pub(crate) fn has(namespace: &Namespace, setting: KnobSetting, route: Option<&RouteKey>) -> bool {
-    let value = namespace.within(|| read(setting.knob, route));
-    value.is_ok_and(|value| value.is_ok_and(|value| value == setting.value))
+/// Returns the value that a knob has there; `None` where it cannot be read, or the kernel has no such knob.
+pub(crate) fn value(namespace: &Namespace, knob: Knob, route: Option<&RouteKey>) -> Option<u32> {
+    namespace.within(|| read(knob, route)).ok()?.ok()
 }
 
 fn read(knob: Knob, route: Option<&RouteKey>) -> Result<u32, RouteError> {
