@@ -221,8 +221,10 @@ fn alone(plan: &Plan, sockets: &[&Socket]) -> Result<TrialClaim, Failure> {
     });
     let ends: BTreeSet<_> = ends.collect();
     loop {
-        let begun = open(plan)?.begin_trial(&plan.command, ends.clone());
-        let other = match begun.map_err(|error| failed(&error.into()))? {
+        let begun = Journal::open(&plan.journal)
+            .and_then(|mut journal| journal.begin_trial(&plan.command, ends.clone()))
+            .map_err(|error| Failure::Input(ApplyError::from(error).to_string()));
+        let other = match begun? {
             Ok(under_way) => return Ok(under_way),
             Err(other) => other,
         };
