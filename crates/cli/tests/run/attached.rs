@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::gates::lookalike;
 use crate::grafted::{Server, in_go, keeper_of, segments_per_answer, started};
-use crate::programs::tinygram;
+use crate::programs::{copy_program_to, tinygram};
 
 /// A server of a test, and the journal's folder.
 struct Case {
@@ -253,7 +253,7 @@ fn what_must_not_be_touched_is_refused() {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
     let binary = case.folder.path().join("tinygram");
-    std::fs::copy(env!("CARGO_BIN_EXE_tinygram"), &binary).unwrap();
+    copy_program_to(&binary);
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(case.folder.path(), open).unwrap();
     command

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::grafted::{Server, in_go, segments_of, segments_per_answer, started};
-use crate::programs::{compile, text, tinygram};
+use crate::programs::{compile, copy_program_to, text, tinygram};
 
 /// Compiles the program.
 pub(super) fn lookalike(folder: &Path, flags: &[&str]) -> PathBuf {
@@ -308,7 +308,7 @@ fn any_user_may_run_a_program() {
     std::fs::set_permissions(folder.path(), open()).unwrap();
     let program = lookalike(folder.path(), &["-static"]);
     let binary = folder.path().join("tinygram");
-    std::fs::copy(env!("CARGO_BIN_EXE_tinygram"), &binary).unwrap();
+    copy_program_to(&binary);
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
     command.arg(&binary).args(["run", "--"]).arg(&program);

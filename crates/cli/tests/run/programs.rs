@@ -92,6 +92,16 @@ pub(crate) fn tinygram() -> Command {
     command
 }
 
+/// Copies the program, by another process: what this one has open for writing, a child that another test starts has open,
+/// too, and then it cannot be executed.
+pub(crate) fn copy_program_to(place: &Path) {
+    let copied = Command::new("cp")
+        .arg(env!("CARGO_BIN_EXE_tinygram"))
+        .arg(place)
+        .status();
+    assert!(copied.unwrap().success());
+}
+
 /// Returns the program with all scenarios, compiled once.
 pub(crate) fn hostile() -> Option<&'static Path> {
     static PROGRAM: std::sync::OnceLock<Option<PathBuf>> = std::sync::OnceLock::new();

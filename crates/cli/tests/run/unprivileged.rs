@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 use crate::gates::{lookalike, refused, statistics};
 use crate::grafted::{segments_per_answer, started};
+use crate::programs::copy_program_to;
 
 /// Returns a folder that everybody may use, with the program and tinygram in it; `None` if this user cannot become another.
 fn for_everybody() -> Option<(TempDir, PathBuf)> {
@@ -21,7 +22,7 @@ fn for_everybody() -> Option<(TempDir, PathBuf)> {
     std::fs::set_permissions(folder.path(), open).unwrap();
     let program = lookalike(folder.path(), &["-static"]);
     let binary = folder.path().join("tinygram");
-    std::fs::copy(env!("CARGO_BIN_EXE_tinygram"), &binary).unwrap();
+    copy_program_to(&binary);
     Some((folder, program))
 }
 

@@ -89,7 +89,13 @@ fn for_anybody() -> (TempDir, PathBuf) {
         .tempdir_in("/tmp")
         .unwrap();
     let program = folder.path().join("tinygram");
-    std::fs::copy(env!("CARGO_BIN_EXE_tinygram"), &program).unwrap();
+    // By another process: what this one has open for writing, a child that another test starts has open, too, and then it
+    // cannot be executed.
+    let copied = Command::new("cp")
+        .arg(env!("CARGO_BIN_EXE_tinygram"))
+        .arg(&program)
+        .status();
+    assert!(copied.unwrap().success());
     std::fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
     (folder, program)
 }
