@@ -10,20 +10,7 @@ type Exits = &'static [(&'static str, &'static str)];
 /// Returns the exit codes of a verb, or of the program as a whole.
 pub(crate) fn of(verb: &str) -> Exits {
     match verb {
-        "diagnose" => &[
-            ("0", "done, whether or not something stalled"),
-            ("1", "a condition of --fail-on holds"),
-            (
-                "2",
-                "unusable input or arguments; or a capture, or the end of one that is\ncut off, \
-                 could not be read: it is named, and the rest is done",
-            ),
-            (
-                "3",
-                "of some capture it cannot be told whether it has stalls",
-            ),
-            INTERRUPTED,
-        ],
+        "diagnose" => DIAGNOSE,
         "watch" => &[
             ("0", "done, whether or not something stalled"),
             ("1", "no connection of a TARGET was written to"),
@@ -77,24 +64,41 @@ pub(crate) fn of(verb: &str) -> Exits {
             UNUSABLE,
             INTERRUPTED,
         ],
-        "guard" => &[
-            (
-                "0",
-                "the COMMAND ended with 0, and no connection of it stalled",
-            ),
-            ("1", "there were stalls that are not accepted"),
-            UNUSABLE,
-            (
-                "3",
-                "nobody could look, or fewer connections than --min-connections",
-            ),
-            ("else", "the COMMAND's, if that is not 0"),
-        ],
+        "guard" => GUARD,
         "run" | "link" | "bpf" => &[UNUSABLE, ("else", "the COMMAND's, if there is one")],
         "naglemark" | "prevalence" | "deadlock" => &[DONE, UNUSABLE, INTERRUPTED],
         _ => &[DONE, UNUSABLE],
     }
 }
+
+const DIAGNOSE: Exits = &[
+    ("0", "done, whether or not something stalled"),
+    ("1", "a condition of --fail-on holds"),
+    (
+        "2",
+        "unusable input or arguments; or a capture, or the end of one that is\ncut off, \
+         could not be read: it is named, and the rest is done",
+    ),
+    (
+        "3",
+        "of some capture it cannot be told whether it has stalls",
+    ),
+    INTERRUPTED,
+];
+
+const GUARD: Exits = &[
+    (
+        "0",
+        "the COMMAND ended with 0, and no connection of it stalled",
+    ),
+    ("1", "there were stalls that are not accepted"),
+    UNUSABLE,
+    (
+        "3",
+        "nobody could look, or fewer connections than --min-connections",
+    ),
+    ("else", "the COMMAND's, if that is not 0"),
+];
 
 /// Returns the program with the exit codes at the end of each verb's long help.
 pub(crate) fn told(mut program: Command) -> Command {

@@ -52,33 +52,20 @@ impl Plan {
             unread.iter().for_each(Failure::say);
             return Err(first);
         }
-        if let (Some(from), Some(to)) = (args.from, args.to)
-            && from > to
-        {
-            return Err(Failure::Input(format!(
-                "--from {from} is later than --to {to}: nothing is between them"
-            )));
-        }
+        let (from_ns, to_ns) = period(args.from, args.to)?;
         let filter = Filter {
             hosts: args.host,
             ports: args.port,
-            from_ns: args.from.map(|s| nanoseconds("--from", s)).transpose()?,
-            to_ns: args.to.map(|s| nanoseconds("--to", s)).transpose()?,
+            from_ns,
+            to_ns,
             kinds: args.kind,
         };
-        let live = inputs.iter().any(|i| matches!(i, Input::Stdin));
-        let second_reading = [
-            ("--html", args.html.is_some()),
-            ("--annotate", args.annotate.is_some()),
-            ("--xplot", args.xplot.is_some()),
-        ];
-        for (flag, asked) in second_reading {
-            if live && asked {
-                return Err(Failure::Input(format!(
-                    "{flag} reads the capture twice and standard input can be read once \
-                     (accepted: a file; tcpdump -w FILE, then tinygram diagnose FILE {flag} ...)"
-                )));
-            }
+        if inputs.iter().any(|i| matches!(i, Input::Stdin)) {
+            refuse_second_reading(&[
+                ("--html", args.html.is_some()),
+                ("--annotate", args.annotate.is_some()),
+                ("--xplot", args.xplot.is_some()),
+            ])?;
         }
         let of_one_capture = [
             ("--annotate writes the copy", args.annotate.is_some()),
@@ -127,6 +114,32 @@ impl Plan {
 /// Returns whether a format has rows of a table.
 fn is_of_rows(format: Format) -> bool {
     format == Format::Csv || shown::encoding(format).is_some()
+}
+
+/// Refuses flags that are asked for and read a capture twice, which standard input cannot be.
+fn refuse_second_reading(flags: &[(&str, bool)]) -> Result<(), Failure> {
+    match flags.iter().find(|(_, asked)| *asked) {
+        None => Ok(()),
+        Some((flag, _)) => Err(Failure::Input(format!(
+            "{flag} reads the capture twice and standard input can be read once \
+             (accepted: a file; tcpdump -w FILE, then tinygram diagnose FILE {flag} ...)"
+        ))),
+    }
+}
+
+/// Returns what `--from` and `--to` say, in nanoseconds.
+fn period(from: Option<f64>, to: Option<f64>) -> Result<(Option<i64>, Option<i64>), Failure> {
+    if let (Some(from), Some(to)) = (from, to)
+        && from > to
+    {
+        return Err(Failure::Input(format!(
+            "--from {from} is later than --to {to}: nothing is between them"
+        )));
+    }
+    Ok((
+        from.map(|s| nanoseconds("--from", s)).transpose()?,
+        to.map(|s| nanoseconds("--to", s)).transpose()?,
+    ))
 }
 
 fn nanoseconds(flag: &str, seconds: f64) -> Result<i64, Failure> {

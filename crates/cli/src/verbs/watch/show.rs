@@ -127,8 +127,8 @@ impl Show {
         exported: Option<&Ended>,
         watched: Duration,
     ) -> Result<(), Failure> {
-        let (excused, lost) = (watch.live.excused(), watch.lost);
         if self.manner == Manner::Json {
+            let (excused, lost) = (watch.live.excused(), watch.lost);
             let seconds = watched.as_secs_f64();
             let mut line = json::summary(&watch.summary, excused, lost, watch.live.name(), seconds);
             line["seen"] = serde_json::json!(watch.seen());
@@ -186,34 +186,41 @@ impl Show {
         if let Some(lost) = exported.and_then(Ended::in_words) {
             terminal::remark(&format!("tinygram watch: {lost}"));
         }
-        // The judge does not know what is meant: what it excuses is of the whole host.
-        let of_the_host = [
-            (excused.nobody_waited, "held while nobody waited"),
-            (excused.short, "held too briefly to be told"),
-            (excused.own_cork, "held until the program itself wrote on"),
-            (excused.harmless_acks, "late ACKs that kept nobody waiting"),
-        ];
-        let of_the_rest = [
-            (watch.summary.possible(), "possible stalls, not counted"),
-            (lost, "events or packets lost: the figures are too low"),
-            (watch.summary.unlisted, "findings without a row: too many"),
-        ];
-        let mut told: Vec<String> = Vec::new();
-        if let Some(counts) = enumerated(&of_the_host) {
-            told.push(match watch.watched.is_all() {
-                true => counts,
-                false => format!("on the whole host {counts}"),
-            });
-        }
-        // The rest comes first: the words before the host's counts hold to the end of the line.
-        if let Some(counts) = enumerated(&of_the_rest) {
-            told.insert(0, counts);
-        }
+        let told = besides(watch);
         if !told.is_empty() {
             terminal::remark(&format!("tinygram watch: besides, {}", told.join("; ")));
         }
         Ok(())
     }
+}
+
+/// Returns what was seen and is in no row, in words.
+fn besides(watch: &Watch) -> Vec<String> {
+    let (excused, lost) = (watch.live.excused(), watch.lost);
+    // The judge does not know what is meant: what it excuses is of the whole host.
+    let of_the_host = [
+        (excused.nobody_waited, "held while nobody waited"),
+        (excused.short, "held too briefly to be told"),
+        (excused.own_cork, "held until the program itself wrote on"),
+        (excused.harmless_acks, "late ACKs that kept nobody waiting"),
+    ];
+    let of_the_rest = [
+        (watch.summary.possible(), "possible stalls, not counted"),
+        (lost, "events or packets lost: the figures are too low"),
+        (watch.summary.unlisted, "findings without a row: too many"),
+    ];
+    let mut told: Vec<String> = Vec::new();
+    if let Some(counts) = enumerated(&of_the_host) {
+        told.push(match watch.watched.is_all() {
+            true => counts,
+            false => format!("on the whole host {counts}"),
+        });
+    }
+    // The rest comes first: the words before the host's counts hold to the end of the line.
+    if let Some(counts) = enumerated(&of_the_rest) {
+        told.insert(0, counts);
+    }
+    told
 }
 
 /// Returns the counts above 0 in words, if there are any.
