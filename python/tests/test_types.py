@@ -40,7 +40,7 @@ def test_who_calls_it_wrongly_is_told(tmp_path):
         "tinygram.diagnose(7)\n"
         "tinygram.naglemark(seed='x')\n"
         "tinygram.diagnose('x', kidn='x')\n"
-        "tinygram.deadlock('16K', 32768, 1460).rows\n"
+        "tinygram.deadlock('16K', 32768, 1460).row_count\n"
     )
     code, said = mypy("mypy", "--strict", "--cache-dir", tmp_path / "cache", caller, folder=tmp_path)
     wrong = sorted(int(line.split(":")[1]) for line in said.splitlines() if ": error:" in line)

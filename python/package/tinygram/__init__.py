@@ -57,7 +57,7 @@ class Diagnosis:
 
     #: A row for each stall or flood of tinygrams: schema tinygram.findings/1, 21 columns.
     findings: Table
-    #: A row for each TCP connection: schema tinygram.connections/1, 34 columns.
+    #: A row for each TCP connection: schema tinygram.connections/1, 35 columns.
     connections: Table
     #: A row for each connection and each reason why something that looked like a stall is not one: schema
     #: tinygram.ruled_out/1, 12 columns.
