@@ -3,7 +3,7 @@
 //!
 //! The path: [`program`] reads the file and finds the places where its system calls pass (Go's two, and one where its monitor sleeps; musl's one,
 //! glibc's forty; [`shape`]); [`launch`] starts the program, stops it before its first instruction and has [`plant`] put
-//! the [`object`] and the jumps into it, or says by `refusal` why the kernel lets it not; [`attach`] does the same with a program that runs, and [`detach`]
+//! the [`object`] and the jumps into it, and `refusal` says why the kernel does not let it; [`attach`] does the same with a program that runs, and [`detach`]
 //! puts back what was there, by the [`journal`]; [`watchdog`] bounds, from outside, how long anything is held.
 //! [`verify`] looks for calls elsewhere. What runs inside is in the folder `inside/`, compiled apart by `build.rs`; both sides share
 //! [`layout::Shared`].
