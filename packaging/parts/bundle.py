@@ -60,6 +60,14 @@ def licences(release, third=inventory.LINUX):
     return [*files, third]
 
 
+def made_of(release, part):
+    """Returns the list of what a part is made of."""
+    listed = inventory.bill(release, part)
+    if not listed.exists():
+        raise CannotBuild("it needs sbom, which was not made")
+    return listed
+
+
 def archives(release, _):
     """An archive for each program, and one of all line tables."""
     built = [name for name in TARGETS if (release.work / "made" / name).exists()]
@@ -71,9 +79,9 @@ def archives(release, _):
         base = f"tinygram-{release.version}-{name}"
         debug |= {file.name: file for file in folder.glob("*.debug")}
         if name == "x86_64-windows":
-            yield windows.archive(release, base, licences(release, inventory.WINDOWS))
+            yield windows.archive(release, base, [*licences(release, inventory.WINDOWS), made_of(release, name)])
             continue
-        files = {f"{base}/{file.name}": file for file in [folder / "tinygram", *licences(release)]}
+        files = {f"{base}/{file.name}": file for file in [folder / "tinygram", *licences(release), made_of(release, name)]}
         files[f"{base}/README.md"] = PROJECT / "packaging/archive.md"
         files |= {f"{base}/{path}": file for path, file in book.carried().items()}
         yield packed(release, release.to / f"{base}.tar.gz", files)
@@ -129,7 +137,9 @@ def deb(release, _):
             path.chmod(0o755)
         os.utime(path, (release.date, release.date))
     to = release.to / f"tinygram_{release.version}_amd64.deb"
-    run(["dpkg-deb", "--root-owner-group", "-Zxz", "-z6", "--build", tree, to], env=release.environment(), stdout=subprocess.DEVNULL)
+    # With several threads xz would cut otherwise than with one.
+    run(["dpkg-deb", "--root-owner-group", "-Zxz", "-z6", "--threads-max=1", "--build", tree, to],
+        env=release.environment(), stdout=subprocess.DEVNULL)
     yield to
 
 
@@ -252,7 +262,7 @@ def wheel(release, _):
     environment["CARGO_TARGET_DIR"] = str(release.work / "python")
     environment["RUSTC_WRAPPER"] = str(PROJECT / "packaging/parts/rustc")
     # Ours are beside the package's manifest; maturin takes those of others from there, too, and documents from this folder.
-    third = licences(release)[-1]
+    third = licences(release, inventory.PYTHON)[-1]
     beside = PROJECT / "python" / third.name
     shutil.copyfile(third, beside)
     data = PROJECT / "python/tinygram._native.data"

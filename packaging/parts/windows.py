@@ -30,10 +30,10 @@ def program(release, name):
     yield to / "tinygram.exe"
 
 
-def archive(release, base, licences):
+def archive(release, base, documents):
     """A zip whose octets depend on the files alone."""
     name = "x86_64-windows"
-    files = {file.name: file for file in [release.made(name) / "tinygram.exe", *licences]}
+    files = {file.name: file for file in [release.made(name) / "tinygram.exe", *documents]}
     files["README.md"] = PROJECT / "packaging/archive-windows.md"
     files |= book.carried()
     octets = io.BytesIO()
