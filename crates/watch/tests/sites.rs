@@ -378,6 +378,8 @@ fn built(name: &str, compiler: &str, options: &[&str]) -> Option<PathBuf> {
     };
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("asks-{name}"));
     let built = Command::new(compiler)
+        // Shared with the tests of `run`, so that Go's own library is compiled once.
+        .env("GOCACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/go"))
         .args(options)
         .arg(&program)
         .arg(source(&format!("asks.{extension}")))

@@ -92,13 +92,15 @@ pub(crate) fn tinygram() -> Command {
     command
 }
 
-/// Copies the program, by another process: what this one has open for writing, a child that another test starts has open,
-/// too, and then it cannot be executed.
+/// Copies tinygram.
 pub(crate) fn copy_program_to(place: &Path) {
-    let copied = Command::new("cp")
-        .arg(env!("CARGO_BIN_EXE_tinygram"))
-        .arg(place)
-        .status();
+    copy_to(place, Path::new(env!("CARGO_BIN_EXE_tinygram")));
+}
+
+/// Copies a program, by another process: what this one has open for writing, a child that another test starts has open,
+/// too, and then it cannot be executed.
+pub(crate) fn copy_to(place: &Path, program: &Path) {
+    let copied = Command::new("cp").arg(program).arg(place).status();
     assert!(copied.unwrap().success());
 }
 
