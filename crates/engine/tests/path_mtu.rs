@@ -9,8 +9,8 @@ use tinygram_engine::{Duration, Flags, Instant, Offset, Outbox, Segment};
 
 const SIZES: Sizes = Sizes {
     mss: 1460,
-    send_buffer: 1 << 20,
-    receive_buffer: 1 << 20,
+    send_buffer: 1 << 16,
+    receive_buffer: 1 << 16,
 };
 /// The time between two exchanges: a round trip takes two.
 const TICK: Duration = Duration::from_millis(10);
@@ -37,8 +37,8 @@ impl World {
         change(&mut config.extensions);
         let options = if config.extensions.timestamps { 12 } else { 0 };
         Self {
-            sender: Connection::established(&config, 1 << 20),
-            receiver: Connection::established(&config, 1 << 20),
+            sender: Connection::established(&config, SIZES.send_buffer),
+            receiver: Connection::established(&config, SIZES.send_buffer),
             now: Instant::ZERO,
             out: Outbox::new(),
             takes,

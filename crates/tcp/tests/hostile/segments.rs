@@ -60,21 +60,22 @@ fn data_and_resets_outside_the_window_do_nothing() {
 fn segments_that_overlap_change_nothing_that_is_there() {
     let mut victim = Victim::new(8, &SocketOptions::default());
     let mut dice = SplitMix64::seed_from_u64(3);
-    for number in 1..200 {
+    for number in 1..1000 {
         let mut peer = Peer::at(number);
         let key = peer.connect(&mut victim);
         let honest: Vec<u8> = (0..5000).map(|at| at as u8).collect();
         let mut there = vec![false; honest.len()];
         // Pieces arrive in any order; octets that come again have changed.
         while there.contains(&false) {
-            let start = dice.next_u64() as usize % honest.len();
-            let len = (1 + dice.next_u64() as usize % 900).min(honest.len() - start);
-            let piece = start..start + len;
+            // Some begin before the first octet, or end behind the last, and are cut there, so that these come as often.
+            let len = 1 + dice.next_u64() as usize % 900;
+            let end = 1 + dice.next_u64() as usize % (honest.len() + len - 1);
+            let piece = end.saturating_sub(len)..end.min(honest.len());
             let changed: Vec<u8> = piece
                 .clone()
                 .map(|at| if there[at] { !honest[at] } else { honest[at] })
                 .collect();
-            let seq = peer.seq.wrapping_add(start as u32);
+            let seq = peer.seq.wrapping_add(piece.start as u32);
             let before = victim.core.connections();
             victim.arrives(&peer.packet(seq, Flags::ACK, &changed));
             assert_eq!(victim.core.connections(), before);
