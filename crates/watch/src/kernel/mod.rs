@@ -304,10 +304,10 @@ fn choose(asked: Option<Hooks>, btf: &Btf) -> Result<Hooks, Lacking> {
 /// Returns the address of a function of the kernel; `None` if the kernel does not say
 /// (`kernel.kptr_restrict`).
 fn function(name: &str) -> Option<u64> {
+    // Ten megabytes of lines: an address, a letter for the kind, a name.
     let symbols = std::fs::read_to_string("/proc/kallsyms").ok()?;
-    let line = symbols
-        .lines()
-        .find(|line| line.split_ascii_whitespace().nth(2) == Some(name))?;
+    let end = memchr::memmem::find(symbols.as_bytes(), format!(" {name}\n").as_bytes())?;
+    let line = symbols[..end].lines().next_back()?;
     let address = u64::from_str_radix(line.split_ascii_whitespace().next()?, 16).ok()?;
     (address != 0).then_some(address)
 }
