@@ -3,7 +3,9 @@
 
 #[path = "../hosting/mod.rs"]
 mod hosting;
+mod lacking;
 mod refused;
+mod whose;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,8 +1,5 @@
 //! What `set`, `cure` and `whatif` say where the kernel lacks what they take: one line, and nothing is changed. The kernel's own
 //! types are hidden, or replaced by those of one that has nothing else, in a mount namespace of the program's own.
-#![cfg(target_os = "linux")]
-
-mod hosting;
 
 use std::ffi::{CStr, CString};
 use std::fs;
@@ -11,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
-use hosting::{may_set, said};
+use super::hosting::{may_set, said};
 
 const TYPES: &CStr = c"/sys/kernel/btf";
 

@@ -1,15 +1,14 @@
 //! Whose sockets `tinygram set` leaves alone: SSH's, on whatever port, those that are there and those to come; and those that a
 //! process of another control group made.
-#![cfg(target_os = "linux")]
-
-mod hosting;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use hosting::{Place, Program, control_groups, may_make_namespaces, may_set, said, tinygram};
+use super::hosting::{
+    Place, Program, control_groups, may_make_namespaces, may_set, said, tinygram,
+};
 
 /// A program of the name that it is told. `listen` prints a port, on which it echoes; `connect PORT` talks for a second, and
 /// prints whether this end then has NODELAY; `accepted` prints that of each connection that came, in order.
