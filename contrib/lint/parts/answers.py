@@ -19,6 +19,7 @@ SENDS_BY_NAME = re.compile(r"(^|_)(send|write)")
 READS_BY_NAME = re.compile(r"(^|_)(recv|receive|read)")
 # Nobody waits for what goes before the end, and nothing has been sent on a connection that is new.
 ENDS = {"close", "shutdown", "create_connection", "socket", "accept", "connect", "connect_ex"}
+THREADS = re.compile(r"\bthreading\b|\bThread\b")
 # What others hand to a socket's file, or to asyncio, is not followed.
 BEYOND = {"makefile", "StreamWriter", "create_server", "start_server"}
 
@@ -30,6 +31,19 @@ def are_awaited(text, line):
     try:
         tree = ast.parse(text)
         return any(one.is_awaited() for one in (Module.of_class(tree, line), Module.of_all(tree)) if one and one.sends())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+
+
+def are_apart(text, line):
+    """Whether something reads what is answered, no function sends twice before it reads, and no thread is seen: then it is up to
+    who calls them. False where something is used that is not followed."""
+    if THREADS.search(text):
+        return False
+    try:
+        tree = ast.parse(text)
+        modules = [one for one in (Module.of_class(tree, line), Module.of_all(tree)) if one]
+        return not any(one.hands_on or one.called & BEYOND or one.sends_in_a_row() for one in modules) and any(one.reads() for one in modules)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
 
@@ -108,6 +122,21 @@ class Module:
             for name in public:
                 self.after(name, 1)
         return self.has_sent and not self.sends_twice
+
+    def sends_in_a_row(self):
+        """Whether a function, with those that it calls, sends twice before it reads, or waits for an answer only on one of its ways."""
+        self.of_block(self.body, 0)
+        left = [name for name in self.functions if self.after(name, 0)]
+        return self.sends_twice or any(self.waits_at_times(node) for name in left for node in self.functions[name])
+
+    def waits_at_times(self, function):
+        """Whether a function that leaves something unanswered also reads after it has sent."""
+        calls = list(in_order(function))
+        sent = next((at for at, call in enumerate(calls) if self.is_send(call)), len(calls))
+        return any(self.is_read(call) for call in calls[sent:])
+
+    def reads(self):
+        return any(self.is_read(call) for call in self.calls)
 
     def after(self, name, unanswered):
         """How many sends are unanswered after a call of the function, of those that bear the name the worst."""

@@ -3,7 +3,7 @@
 import pathlib
 from typing import NamedTuple
 
-from . import answers, elsewhere, place, rust, scan
+from . import answers, elsewhere, place, rust, scan, sight
 
 # Findings about a socket without the option; the others are about writes, or about the option's default.
 ABOUT_THE_OPTION = {"python-socket-with-nagle", "python-stream-handler-with-nagle", "python-listener-hides-tcp-from-asyncio", "python-two-sends",
@@ -37,4 +37,4 @@ def why_not(finding, projects):
         return "all that is sent here is answered before it sends again, as far as this file says"
     if finding.rule == "python-socket-with-nagle" and answers.is_only_read(finding.path.read_text(errors="replace"), finding.line):
         return "it is only read"
-    return None
+    return sight.why_not(finding)

@@ -11,6 +11,8 @@ BETWEEN = r"(?:\s|\?|\.\s*await\b|\))*"
 BLOCK = re.compile(BETWEEN + r"\{")
 AFTER = re.compile(rf"({BETWEEN})(?:\.is_(?:ok|err)\(\)|\.(?:unwrap_err|expect_err|err)\(|\{{\s*(?:Ok\()+_\w*\))")
 ACCEPTS = re.compile(r"(\w+)(?:\(\))?\s*\.\s*accept\(\)")
+OWN = re.compile(r"\bstruct TcpListener\b")
+OF_A_LIBRARY = re.compile(r"\bnet::(?:\{[^}]*\b)?TcpListener\b")
 TRAIT = re.compile(r"\btrait \w[^{;]*\{[^{}]*\bfn accept\b")
 # A statement of its own, whose stream is dropped at once.
 DROPPED = re.compile(r"(?:[;{}]|=>|\n[ \t]*//[^\n]*\n)\s*(?:let\s+_\s*=\s*)?(?:[\w:]+::)?$")
@@ -40,6 +42,8 @@ def is_of_a_trait(finding, crate):
     if not called_on:
         return False
     text = elsewhere.code_of(finding.path, elsewhere.RUST)
+    if not OF_A_LIBRARY.search(text) and any(OWN.search(elsewhere.code_of(path, elsewhere.RUST)) for path in elsewhere.files(crate, elsewhere.RUST)):
+        return True
     name = re.escape(called_on[1])
     if re.search(rf"\btype \w+ = [^;]*TcpListener|\b{name}\s*:[^,;){{}}]*TcpListener|\b{name}\s*=[^;]*TcpListener|\bTcp\w*\([^)]*\b{name}\b|(?m:^)[^\n]*struct \w+\([^)]*TcpListener", text):
         return False

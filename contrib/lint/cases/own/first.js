@@ -5,5 +5,7 @@ module.exports = function connect(port) {
   // ruleid: javascript-socket-with-nagle
   const socket = net.connect(port);
   socket.write('hello');
+  // ruleid: javascript-two-writes
+  socket.write('world');
   return socket;
 };
