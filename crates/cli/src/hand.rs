@@ -2,6 +2,8 @@
 
 use tinygram_host::hand::Hand;
 use tinygram_host::lacking::{Lacking, takes};
+use tinygram_host::root::Root;
+use tinygram_host::target::Target;
 
 use crate::outcome::Failure;
 use crate::terminal::remark;
@@ -18,6 +20,23 @@ pub(crate) fn give_way(hand: &mut Hand, verb: &str) {
              noticed"
         ));
     }
+}
+
+/// Refuses targets that are all names or process IDs of nothing that runs.
+pub(crate) fn refuse_nobody(targets: &[Target], root: &Root) -> Result<(), Failure> {
+    let is_nobody = |target: &Target| target.names_nobody(root);
+    if targets.is_empty() || !targets.iter().all(is_nobody) {
+        return Ok(());
+    }
+    let sought = targets.iter().map(Target::sought);
+    let sought: Vec<_> = sought
+        .map(|it| it.trim_start_matches("a ").to_owned())
+        .collect();
+    Err(Failure::Input(format!(
+        "there is no {} here; accepted are also a port, a process ID and a control group's path (tinygram ps lists what has \
+         connections)",
+        sought.join(", ")
+    )))
 }
 
 /// Says what it takes to set other programs' sockets.

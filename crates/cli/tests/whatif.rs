@@ -32,6 +32,20 @@ fn may_record() -> bool {
 }
 
 #[test]
+fn nobody_is_not_looked_at() {
+    if !may_record() {
+        return;
+    }
+    let output = whatif(&["no-such-process", "--look", "1000s"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("there is no process, script, unit or container named no-such-process here"),
+        "{said}"
+    );
+}
+
+#[test]
 #[ignore = "long: cargo test --workspace -- --ignored"]
 fn what_nodelay_and_a_bound_do_is_foreseen() {
     if !may_record() {

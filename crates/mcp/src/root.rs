@@ -29,9 +29,17 @@ impl Roots {
     ///
     /// # Errors
     ///
-    /// A folder is not there.
+    /// A folder is not there, or this user may not open what is in it.
     pub(crate) fn new(folders: &[PathBuf], most_octets: u64) -> Result<Self, String> {
-        let real = |folder: &PathBuf| match folder.canonicalize() {
+        // What is in a folder can be found by whoever finds the folder in itself.
+        let found = |folder: &PathBuf| {
+            let real = folder.canonicalize()?;
+            if real.is_dir() {
+                real.join(".").metadata()?;
+            }
+            Ok::<_, std::io::Error>(real)
+        };
+        let real = |folder: &PathBuf| match found(folder) {
             Ok(real) if real.is_dir() => Ok(real),
             Ok(_) => Err(format!("--root {}: accepted is a folder", folder.display())),
             Err(error) => Err(format!("--root {}: {error}", folder.display())),

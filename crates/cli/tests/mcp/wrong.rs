@@ -75,3 +75,39 @@ fn what_is_accepted_is_the_servers_own_word() {
     );
     assert!(refused.get("untrusted").is_none(), "{refused}");
 }
+
+/// Also by whoever can find the folder, but may not open what is in it.
+#[test]
+fn a_folder_that_cannot_be_read_in_is_refused_at_the_start() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    // SAFETY: no argument, cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("skipped: it takes root to become another user");
+        return;
+    }
+    let home = tempfile::tempdir_in("/tmp").unwrap();
+    let (program, closed) = (home.path().join("tinygram"), home.path().join("closed"));
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
+    let copied = Command::new("cp")
+        .arg(env!("CARGO_BIN_EXE_tinygram"))
+        .arg(&program)
+        .status();
+    assert!(copied.unwrap().success());
+    let output = Command::new(&program)
+        .args(["mcp", "--root"])
+        .arg(&closed)
+        .stdin(Stdio::null())
+        .uid(65_534)
+        .gid(65_534)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("closed: Permission denied") && said.lines().count() == 1,
+        "{said}"
+    );
+}

@@ -120,7 +120,6 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
     let scope = plan.scope();
     let found = scope.find(hand).map_err(walking)?;
     let before: Vec<_> = connections(&found).collect();
-    refuse_nobody(plan)?;
     remark(&format!(
         "tinygram cure: looking for {:?} at {}",
         plan.look,
@@ -196,20 +195,6 @@ pub(super) fn cure(plan: &Plan, hand: &mut Hand) -> Result<Cured, Failure> {
     let period = period(&cured.look);
     (cured.remedies, cured.expected) = try_all(plan, &mut bench, remedies, &recorded, period)?;
     Ok(cured)
-}
-
-/// Refuses names that stand for nothing that runs.
-fn refuse_nobody(plan: &Plan) -> Result<(), Failure> {
-    // With --watch it may come yet.
-    if plan.watch.is_none()
-        && let Some(sought) = plan.nobody()
-    {
-        return Err(Failure::Input(format!(
-            "there is no {sought} here; accepted are also a port, a process ID and a control group's path (tinygram ps lists \
-             what has connections)"
-        )));
-    }
-    Ok(())
 }
 
 /// Writes down that this process tries something on these sockets. While another one does, it waits with `--watch`, and

@@ -18,6 +18,7 @@ use tinygram_host::clock::processor_ns;
 use tinygram_host::pace::Share;
 
 use crate::flags::Places;
+use crate::hand;
 use crate::host_flags::JournalFolder;
 use crate::outcome::{Done, Failure};
 use crate::stop;
@@ -88,6 +89,10 @@ enum SplitBy {
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let mut plan = Plan::of(args).map_err(Failure::Input)?;
     stop::listen()?;
+    // With --watch it may come yet.
+    if plan.watch.is_none() {
+        hand::refuse_nobody(&plan.targets, &plan.root)?;
+    }
     let mut hand = done::open_hand(&plan)?;
     loop {
         let before = used();

@@ -75,17 +75,6 @@ impl Plan {
         remedy.others == 0 && (self.uncorks || !remedy.takes_descriptors())
     }
 
-    /// Returns what is sought, if every target is a name or an ID, and nothing that runs has one.
-    pub(super) fn nobody(&self) -> Option<String> {
-        let is_nobody = |target: &Target| target.names_nobody(&self.root);
-        let none = !self.targets.is_empty() && self.targets.iter().all(is_nobody);
-        let sought = self.targets.iter().map(Target::sought);
-        let sought: Vec<_> = sought
-            .map(|it| it.trim_start_matches("a ").to_owned())
-            .collect();
-        none.then(|| sought.join(", "))
-    }
-
     /// Returns whose connections are meant.
     pub(super) fn scope(&self) -> Scope {
         let all = self.targets.iter().chain(&self.partners);

@@ -41,6 +41,7 @@ impl Live {
 
     /// Records what the programs do on some of them, drawn from the seed, for a while.
     pub(super) fn record(&self, look: Duration, seed: u64, one_end: bool) -> Result<Seen, Failure> {
+        hand::refuse_nobody(&self.targets, &self.root)?;
         let mut hand = hand::open()?;
         let mut recorder =
             Recorder::open().map_err(|lacking| Failure::Input(lacking.to_string()))?;
