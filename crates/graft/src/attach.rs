@@ -86,6 +86,17 @@ pub fn attach(pid: u32, what: Attachment<'_>, journal: &Journal) -> Result<Attac
     }
 }
 
+/// Returns why threads could not be stopped; who forbids it, where the kernel says that it is forbidden.
+fn unstopped(error: io::Error) -> Failed {
+    match error.raw_os_error() {
+        Some(libc::EPERM) => Failed::Untraceable(refusal::of_this_process(&error.to_string())),
+        _ => Failed::Kernel {
+            doing: "stopping its threads",
+            error,
+        },
+    }
+}
+
 /// Reads what the keeper says when all is well.
 fn heard(said: &str) -> Option<Attached> {
     let (stood_still, verified) = said.strip_prefix(DONE)?.split_once('\n')?;
@@ -145,7 +156,7 @@ fn put(pid: u32, what: Attachment<'_>, journal: &Journal) -> Result<Held, Failed
     let kernel = |doing| move |error| Failed::Kernel { doing, error };
     let process = pidfd(pid as pid_t).map_err(kernel("finding it"))?;
     let bias = plant::bias(pid as pid_t, program)?;
-    let stop = || Threads::stop(pid as pid_t).map_err(kernel("stopping its threads"));
+    let stop = || Threads::stop(pid as pid_t).map_err(unstopped);
     if !program.is_tried {
         verify::check_registers(stop()?, program, bias)
             .map_err(kernel("looking at its calls"))?

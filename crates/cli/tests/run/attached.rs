@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::gates::lookalike;
 use crate::grafted::{Server, in_go, keeper_of, segments_per_answer, started};
 use crate::programs::{copy_program_to, tinygram};
+use crate::untraceable::filtered;
 
 /// A server of a test, and the journal's folder.
 struct Case {
@@ -273,6 +274,26 @@ fn what_must_not_be_touched_is_refused() {
     }
     assert!(case.is_as_it_was());
     assert!(case.segments() > 6.0);
+}
+
+#[test]
+fn a_filter_that_forbids_us_to_trace_is_named() {
+    let Some(case) = Case::begin() else { return };
+    let mut command = tinygram();
+    command
+        .args(["run", "--attach", &case.pid().to_string(), "--journal"])
+        .arg(case.journal());
+    filtered(
+        &mut command,
+        libc::SYS_ptrace,
+        libc::SECCOMP_RET_ERRNO | libc::EPERM as u32,
+    );
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let why = "may not be traced: a filter of system calls (seccomp) forbids ptrace";
+    assert!(said.contains(why) && said.lines().count() == 1, "{said}");
+    assert!(case.is_as_it_was());
 }
 
 /// Calls made in the name of a process whose calls are filtered might end it, and what leaves by a ring passes by.

@@ -7,7 +7,7 @@ use crate::gates::{lookalike, refused};
 use crate::programs::{text, tinygram};
 
 /// Puts a command under a filter of system calls that answers one of them with `action`.
-fn filtered(command: &mut Command, number: i64, action: u32) {
+pub(super) fn filtered(command: &mut Command, number: i64, action: u32) {
     let statement = |code: u32, k: u32, skipped: u8| libc::sock_filter {
         code: code as u16,
         jt: 0,
