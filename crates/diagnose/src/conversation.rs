@@ -50,7 +50,8 @@ impl Conversation {
     }
 
     /// Takes a segment into account; what it brings to light goes to `found`.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a part of the loop over all frames")]
+    #[inline(always)]
     pub(crate) fn segment(
         &mut self,
         segment: &Segment,

@@ -217,10 +217,9 @@ fn cooked_loopback_and_offload_frames_are_read() {
 }
 
 proptest! {
-    /// Whatever bytes a plain frame has: a segment of these ends is found in it, and the bytes behind those that are
-    /// said to be read change nothing.
+    /// Whatever bytes a plain frame has, it says what the decoder for all frames finds in it.
     #[test]
-    fn a_plain_frame_is_known_without_decoding(
+    fn a_plain_frame_says_what_the_decoder_finds(
         shape in shape(),
         damage in proptest::collection::vec((0..90_usize, any::<u8>()), 0..4),
         wire_len in 0..3000_u32,
@@ -240,12 +239,10 @@ proptest! {
             wire_len,
         };
         if let Some(plain) = decode::plain(&frame) {
-            let whole = decode::look(&frame);
-            let (segment, _) = whole.expect("a plain frame has a segment");
-            prop_assert_eq!(segment.source, plain.source);
-            prop_assert_eq!(segment.destination, plain.destination);
-            let part = Frame { data: &data[..plain.read], ..frame };
-            prop_assert_eq!(decode::look(&part), whole);
+            let [source, destination] = plain.ends();
+            let said = (plain.segment(), plain.around());
+            prop_assert_eq!([said.0.source, said.0.destination], [source, destination]);
+            prop_assert_eq!(decode::look(&frame), Ok(said));
         }
     }
 }
@@ -275,8 +272,21 @@ fn the_usual_frame_is_plain() {
         wire_len: 154,
     };
     let plain = decode::plain(&frame(&data)).expect("plain");
-    assert_eq!((plain.source.port, plain.destination.port), (40_000, 80));
-    assert_eq!(plain.read, 14 + 20 + 20 + 8);
+    let [source, destination] = plain.ends();
+    assert_eq!((source.port, destination.port), (40_000, 80));
+    assert_eq!(plain.around().head.len(), 8);
+    let stamped = Shape {
+        options: vec![
+            TcpOptionElement::Noop,
+            TcpOptionElement::Noop,
+            TcpOptionElement::Timestamp(7, 9),
+        ],
+        ..shape.clone()
+    };
+    let data = stamped.bytes();
+    let plain = decode::plain(&frame(&data)).expect("plain");
+    let stamps = plain.segment().options.timestamps.expect("timestamps");
+    assert_eq!((stamps.value, stamps.echo), (7, 9));
     let tagged = Shape { tags: 1, ..shape };
     assert_eq!(decode::plain(&frame(&tagged.bytes())), None);
 }

@@ -86,7 +86,8 @@ impl Connection {
     }
 
     /// Takes a segment into account, and tells what it shows. Returns true if the segment resets the connection.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a part of the loop over all frames")]
+    #[inline(always)]
     pub(crate) fn segment(
         &mut self,
         segment: &Segment,

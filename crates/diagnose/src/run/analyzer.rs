@@ -1,18 +1,18 @@
 //! The entry: takes frames, one by one or a whole capture, on one thread or several, and returns the report.
 
-use tinygram_wire::capture::{CaptureError, Frame, LinkType, Reader};
-use tinygram_wire::decode::{self, Look};
+use tinygram_wire::capture::{CaptureError, Frame, Reader};
+use tinygram_wire::decode::Decoded;
 
+use super::batch::Batch;
 use super::cores;
 use super::directly::Directly;
 use super::front::Front;
-use super::shard::{Placed, Shard};
-use super::table;
+use super::shard::Shard;
+use super::table::{self, Hint, Key};
 use crate::across::elsewhere;
 use crate::across::gathered::Gathered;
 use crate::conversation::about::About;
 use crate::findings::finding::Finding;
-use crate::flow::ends::Ends;
 use crate::parameters::Parameters;
 use crate::report::connections::ConnectionReport;
 use crate::report::explain;
@@ -31,6 +31,7 @@ pub struct Analyzer {
     gathered: Gathered,
     listed_limit: usize,
     about: Option<About>,
+    key: Key,
 }
 
 impl Analyzer {
@@ -39,9 +40,11 @@ impl Analyzer {
     pub fn new(parameters: Parameters) -> Self {
         let limit = parameters.connection_limit;
         let shares = 1 << (limit / SHARE_LEAST).clamp(1, SHARES_MOST).ilog2();
-        let shard = || Shard::new(limit / shares, LINGER / shares);
+        let key = Key::random();
+        let shard = |share| Shard::new(share, limit / shares, LINGER / shares, key);
         Self {
-            shards: (0..shares).map(|_| shard()).collect(),
+            key,
+            shards: (0..shares).map(shard).collect(),
             gathered: Gathered::new(&parameters, shares),
             listed_limit: parameters.listed_limit,
             about: parameters.explain.map(About::new),
@@ -70,45 +73,34 @@ impl Analyzer {
                 &mut self.front,
                 &mut self.shards,
                 &mut self.gathered,
+                self.key,
                 threads,
             );
         }
-        while let Some(frame) = reader.next_frame()? {
-            self.frame(&frame);
+        let mut batch = Batch::new(FRAMES, self.shards.len(), 1, self.key);
+        loop {
+            let ended = batch.fill(&mut reader, &mut self.front);
+            let mut hears = Directly(&mut self.gathered);
+            batch.each_of(0, &mut self.shards, self.about.as_ref(), &mut hears);
+            if let Some(ended) = ended {
+                return ended;
+            }
         }
-        Ok(())
     }
 
     /// Analyzes the next frame.
-    #[expect(clippy::inline_always, reason = "a part of the loop over all frames")]
-    #[inline(always)]
     pub fn frame(&mut self, frame: &Frame<'_>) {
-        self.take(frame.time_ns, frame.link, &decode::look(frame));
-    }
-
-    #[expect(
-        clippy::inline_always,
-        reason = "a part of the loop over all frames: what was decoded is not copied"
-    )]
-    #[inline(always)]
-    fn take(&mut self, time_ns: i64, link: LinkType, look: &Look) {
-        let (Some(mark), Ok((segment, around))) = (self.front.note(time_ns, look), look) else {
+        let decoded = Decoded::of(frame);
+        let Some(mark) = self.front.note(frame.time_ns, &decoded.look) else {
             return;
         };
-        let between = Ends::of(segment);
-        let share = table::share(&segment.source, &segment.destination, self.shards.len());
-        let placed = Placed {
-            mark,
-            raw_ip: link == LinkType::RAW,
-            between,
-            segment,
-            around,
-        };
-        let mut hears = Directly {
-            gathered: &mut self.gathered,
-            share,
-        };
-        self.shards[share].take(&placed, self.about.as_ref(), &mut hears);
+        if let Ok((segment, _)) = &decoded.look {
+            let ends = [segment.source, segment.destination];
+            let share = table::share(&ends[0], &ends[1], self.shards.len());
+            let (hash, about) = (self.key.hash(&ends), self.about.as_ref());
+            let mut hears = Directly(&mut self.gathered);
+            self.shards[share].take_decoded(mark, &decoded, hash, Hint::NONE, about, &mut hears);
+        }
     }
 
     /// Returns the number of frames so far.
@@ -205,11 +197,8 @@ impl Analyzer {
         for (share, slot, number) in live {
             if let Some(mut connection) = self.shards[share].table.take(slot) {
                 connection.flow.id = number;
-                let mut hears = Directly {
-                    gathered: &mut self.gathered,
-                    share,
-                };
-                self.shards[share].let_go(slot, connection, self.about.as_ref(), &mut hears);
+                let mut hears = Directly(&mut self.gathered);
+                self.shards[share].let_go(0, slot, connection, self.about.as_ref(), &mut hears);
             }
         }
         self.front.enter(&mut self.gathered.report.summary);
@@ -232,6 +221,8 @@ impl Analyzer {
     }
 }
 
+/// The frames that are read at a time by one thread: few enough to stay in the nearest cache.
+const FRAMES: u16 = 256;
 /// The least connections in a share. Below, shares would fill up at different times.
 const SHARE_LEAST: usize = 8192;
 /// Enough that each of several threads always finds one with work.

@@ -1,51 +1,62 @@
-//! Frames that are read together, divided among the shares of connections.
+//! Segments that are read together, divided among the shares of connections.
 
-use tinygram_wire::capture::{CaptureError, Frame, LinkType, Reader};
-use tinygram_wire::decode::{self, Decoded};
+use tinygram_wire::capture::{CaptureError, Frame, Reader};
+use tinygram_wire::decode::{self, Decoded, Plain};
+use tinygram_wire::endpoint::Endpoint;
 
 use super::front::{Front, LAST_TIME_NS};
-use super::shard::Placed;
-use super::table;
-use crate::flow::ends::Ends;
+use super::shard::{Hears, Placed, Shard};
+use super::table::{self, Hint, Key};
+use crate::conversation::about::About;
 use crate::flow::mark::Mark;
 
-/// Frames that are read together: each is in the parcel of the share to which its connection belongs.
+/// Segments that are read together: each is in the parcel of the share to which its connection belongs, or all are in one
+/// parcel.
 pub(crate) struct Batch {
-    /// The number of the first one in the capture.
+    /// The number of the first frame in the capture.
     first: u64,
+    /// The most frames in it.
+    frames: u16,
+    shares: usize,
+    key: Key,
     parcels: Vec<Parcel>,
 }
 
-/// The frames of one share, in their order. Whoever works on the share decodes them. So the reader is soon done
-/// with a frame, and a frame's few bytes are all that passes from one processor to another. They lie one after the other:
-/// where they stayed among the capture's bytes and were found by their places, two threads took more processor time,
-/// because each frame was waited for.
+/// The segments of one share, in their order. They lie one after the other, a cache line for each, and that is all that passes
+/// from one processor to another.
 #[derive(Default)]
 struct Parcel {
-    frames: Vec<Packed>,
-    /// The bytes of the plain frames, one frame after the other.
-    bytes: Vec<u8>,
-    /// The other frames, which had to be decoded to find their share.
+    segments: Vec<Packed>,
+    /// The frames that are not plain.
     decoded: Vec<Decoded>,
 }
 
-/// A frame in a parcel.
+/// A segment in a parcel.
 #[derive(Clone, Copy)]
+#[repr(C, align(64))]
 struct Packed {
     time_ns: i64,
-    wire_len: u32,
-    /// Its place in the batch.
+    /// What it says; none if that is among those which are not plain.
+    plain: Option<Plain>,
+    /// The hash of its connection.
+    hash: u32,
+    /// The place of its frame in the batch.
     at: u16,
-    /// How many bytes it has in the parcel; none if it is decoded.
-    len: u16,
+    /// The share of its connection.
+    share: u8,
 }
 
+const _: () = assert!(size_of::<Packed>() == 64);
+
 impl Batch {
-    /// Returns an empty batch for so many shares.
-    pub(crate) fn new(shares: usize) -> Self {
+    /// Returns an empty batch of so many frames, with a parcel for each of so many shares, or with one for all.
+    pub(crate) fn new(frames: u16, shares: usize, parcels: usize, key: Key) -> Self {
         Self {
             first: 0,
-            parcels: (0..shares).map(|_| Parcel::default()).collect(),
+            frames,
+            shares,
+            key,
+            parcels: (0..parcels).map(|_| Parcel::default()).collect(),
         }
     }
 
@@ -57,7 +68,7 @@ impl Batch {
     ) -> Option<Result<(), CaptureError>> {
         self.parcels.iter_mut().for_each(Parcel::clear);
         self.first = front.frames + 1;
-        for at in 0..FRAMES {
+        for at in 0..self.frames {
             match reader.next_frame() {
                 Ok(Some(frame)) => self.pack(&frame, at, front),
                 Ok(None) => return Some(Ok(())),
@@ -67,99 +78,105 @@ impl Batch {
         None
     }
 
-    /// Puts a frame into the parcel of its share, if it is looked at.
+    /// Puts the segment of a frame into a parcel, if it is looked at.
     #[inline]
     fn pack(&mut self, frame: &Frame<'_>, at: u16, front: &mut Front) {
-        let Frame {
-            time_ns, wire_len, ..
-        } = *frame;
-        let shares = self.parcels.len();
         if front.takes_all()
             && let Some(plain) = decode::plain(frame)
         {
-            front.note_segment(time_ns);
-            let share = table::share(&plain.source, &plain.destination, shares);
-            let parcel = &mut self.parcels[share];
-            parcel.bytes.extend_from_slice(&frame.data[..plain.read]);
-            parcel.frames.push(Packed {
-                time_ns,
-                wire_len,
-                at,
-                len: plain.read as u16,
-            });
-            return;
-        }
-        let decoded = Decoded::of(frame);
-        if let (Some(_), Ok((segment, _))) = (front.note(time_ns, &decoded.look), &decoded.look) {
-            let share = table::share(&segment.source, &segment.destination, shares);
-            let parcel = &mut self.parcels[share];
-            parcel.decoded.push(decoded);
-            parcel.frames.push(Packed {
-                time_ns,
-                wire_len,
-                at,
-                len: 0,
-            });
+            front.note_segment(frame.time_ns);
+            self.put(frame.time_ns, at, &plain.ends(), Some(plain));
+        } else {
+            self.pack_any(frame, at, front);
         }
     }
 
-    /// Decodes the frames of a share, and passes on each segment with its place in the capture.
-    pub(crate) fn each_of(&self, share: usize, mut each: impl FnMut(&Placed<'_>)) {
-        let parcel = &self.parcels[share];
-        let (mut bytes, mut decoded) = (parcel.bytes.as_slice(), parcel.decoded.iter());
-        for packed in &parcel.frames {
-            let number = self.first + u64::from(packed.at);
+    #[cold]
+    fn pack_any(&mut self, frame: &Frame<'_>, at: u16, front: &mut Front) {
+        let decoded = Decoded::of(frame);
+        let mark = front.note(frame.time_ns, &decoded.look);
+        if let (Some(_), Ok((segment, _))) = (mark, &decoded.look) {
+            let ends = [segment.source, segment.destination];
+            let parcel = self.put(frame.time_ns, at, &ends, None);
+            parcel.decoded.push(decoded);
+        }
+    }
+
+    #[expect(clippy::inline_always, reason = "a part of the loop over all frames")]
+    #[inline(always)]
+    fn put(
+        &mut self,
+        time_ns: i64,
+        at: u16,
+        ends: &[Endpoint; 2],
+        plain: Option<Plain>,
+    ) -> &mut Parcel {
+        let share = table::share(&ends[0], &ends[1], self.shares);
+        let mask = self.parcels.len() - 1;
+        let parcel = &mut self.parcels[share & mask];
+        parcel.segments.push(Packed {
+            time_ns,
+            plain,
+            hash: self.key.hash(ends),
+            at,
+            share: share as u8,
+        });
+        parcel
+    }
+
+    /// Lets each share take its segments of a parcel: the share to which the parcel belongs, or one of all.
+    pub(crate) fn each_of(
+        &self,
+        parcel: usize,
+        shards: &mut [Shard],
+        about: Option<&About>,
+        hears: &mut dyn Hears,
+    ) {
+        let Parcel { segments, decoded } = &self.parcels[parcel];
+        let mut decoded = decoded.iter();
+        let mask = shards.len() - 1;
+        let foresee = |shards: &[Shard], at: usize| {
+            let table = |packed: &Packed| &shards[usize::from(packed.share) & mask].table;
+            if let Some(packed) = segments.get(at + AHEAD) {
+                table(packed).fetch_hint(packed.hash);
+            }
+            let packed = segments.get(at);
+            packed.map_or(Hint::NONE, |packed| table(packed).foresee(packed.hash))
+        };
+        let mut hints: [Hint; AHEAD] = std::array::from_fn(|at| foresee(shards, at));
+        for (at, packed) in segments.iter().enumerate() {
+            let ahead = foresee(shards, at + AHEAD);
+            let hint = std::mem::replace(&mut hints[at % AHEAD], ahead);
             let mark = Mark {
-                frame: number,
+                frame: self.first + u64::from(packed.at),
                 time_ns: packed.time_ns.clamp(0, LAST_TIME_NS),
             };
-            if packed.len == 0 {
-                let Some(Decoded {
-                    look: Ok((segment, around)),
-                    link,
-                    ..
-                }) = decoded.next()
-                else {
-                    continue;
-                };
-                each(&Placed {
-                    mark,
-                    raw_ip: *link == LinkType::RAW,
-                    between: Ends::of(segment),
-                    segment,
-                    around,
-                });
+            let shard = &mut shards[usize::from(packed.share) & mask];
+            let Some(plain) = &packed.plain else {
+                if let Some(decoded) = decoded.next() {
+                    shard.take_decoded(mark, decoded, packed.hash, hint, about, hears);
+                }
                 continue;
-            }
-            let (data, rest) = bytes.split_at(usize::from(packed.len));
-            bytes = rest;
-            let frame = Frame {
-                number,
-                time_ns: packed.time_ns,
-                link: LinkType::ETHERNET,
-                data,
-                wire_len: packed.wire_len,
             };
-            if let Ok((segment, around)) = &decode::look(&frame) {
-                each(&Placed {
-                    mark,
-                    raw_ip: false,
-                    between: Ends::of(segment),
-                    segment,
-                    around,
-                });
-            }
+            let placed = Placed {
+                mark,
+                raw_ip: false,
+                hash: packed.hash,
+                hint,
+                segment: &plain.segment(),
+                around: &plain.around(),
+            };
+            shard.take(&placed, about, hears);
         }
     }
 }
 
 impl Parcel {
     fn clear(&mut self) {
-        self.frames.clear();
-        self.bytes.clear();
+        self.segments.clear();
         self.decoded.clear();
     }
 }
 
-/// Frames in a batch: some 100 bytes each. Threads seldom wait for each other then.
-const FRAMES: u16 = 8192;
+/// A connection is looked up so many segments before it is needed: memory answers in the time of two or three of them.
+const AHEAD: usize = 8;

@@ -1,7 +1,7 @@
 //! Analyzes a capture on several threads.
 //!
-//! The caller's thread reads batches of frames, and puts each frame into the parcel of the share to which its
-//! connection belongs. Whoever is free works on a share that is behind and decodes its frames: one thread at a time
+//! The caller's thread reads batches of segments, and puts each into the parcel of the share to which its
+//! connection belongs. Whoever is free works on a share that is behind: one thread at a time
 //! on each share, batch by batch, so that a connection's segments stay in order. When all shares are done with the oldest batch, what
 //! they said of it is gathered in the order of its frames. So the report does not depend on who was free when.
 //!
@@ -19,6 +19,7 @@ use super::batch::Batch;
 use super::front::Front;
 use super::notes::{Notes, Said};
 use super::shard::Shard;
+use super::table::Key;
 use crate::across::gathered::Gathered;
 
 /// Reads all frames. The shards and what is gathered are as if one thread had done it.
@@ -27,11 +28,13 @@ pub(crate) fn read(
     front: &mut Front,
     shards: &mut Vec<Shard>,
     gathered: &mut Gathered,
+    key: Key,
     threads: usize,
 ) -> Result<(), CaptureError> {
     let shares = shards.len();
     let line = Line {
         shares,
+        key,
         threads: threads.min(shares + 1),
         state: Mutex::new(State::new(shares)),
         moved: Condvar::new(),
@@ -67,6 +70,7 @@ struct UnderWay {
 /// What all threads share.
 struct Line<'a> {
     shares: usize,
+    key: Key,
     threads: usize,
     state: Mutex<State>,
     /// Something was read, done or gathered.
@@ -203,7 +207,8 @@ impl Line<'_> {
             }
             let batch = state.empty.pop();
             drop(state);
-            let mut batch = batch.unwrap_or_else(|| Batch::new(self.shares));
+            let mut batch =
+                batch.unwrap_or_else(|| Batch::new(FRAMES, self.shares, self.shares, self.key));
             let ended = batch.fill(reader, front);
             let mut state = self.state();
             state.batches.push_back(UnderWay {
@@ -262,17 +267,11 @@ impl Line<'_> {
     /// Lets a share take its frames of some batches; returns what it said of each.
     fn take(&self, share: usize, batches: &[Arc<Batch>]) -> Vec<Vec<Said>> {
         let mut shard = locked(&self.shards[share]);
-        let mut hears = Notes {
-            share: share as u32,
-            frame: 0,
-            said: Vec::new(),
-        };
         let each = batches.iter().map(|batch| {
-            batch.each_of(share, |placed| {
-                hears.frame = placed.mark.frame;
-                shard.take(placed, None, &mut hears);
-            });
-            std::mem::take(&mut hears.said)
+            let mut notes = Notes::default();
+            let own = std::slice::from_mut(&mut *shard);
+            batch.each_of(share, own, None, &mut notes);
+            notes.said
         });
         each.collect()
     }
@@ -282,7 +281,7 @@ impl Line<'_> {
         while let Some(mut done) = state.ready() {
             drop(state);
             // A frame belongs to one share, which said things in their order.
-            done.said.sort_by_key(|said| said.frame);
+            done.said.sort_by_key(Said::frame);
             if !done.said.is_empty() {
                 let mut gathered = locked(&self.gathered);
                 done.said.into_iter().for_each(|said| said.to(*gathered));
@@ -328,6 +327,8 @@ fn locked<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
     it.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Frames in a batch: 64 bytes each. Threads seldom wait for each other then.
+const FRAMES: u16 = 4096;
 /// So many batches under way are enough for the others: the reader helps.
 const UNDER_WAY: usize = 12;
 /// The most batches under way.

@@ -1,16 +1,13 @@
 //! What a share says while another thread gathers: notes that are taken down and read out later, to `gathered`.
 
-use super::shard::Hears;
+use super::shard::{Hears, Place};
 use crate::across::gathered::Gathered;
 use crate::conversation::Conversation;
 use crate::findings::finding::Finding;
 
-/// Something that a share says of a connection, known by its slot.
+/// Something that a share says of a connection.
 pub(crate) struct Said {
-    /// The frame upon which it was said.
-    pub(crate) frame: u64,
-    share: u32,
-    slot: u32,
+    place: Place,
     what: What,
 }
 
@@ -21,17 +18,20 @@ enum What {
 }
 
 /// Takes down what a share says.
+#[derive(Default)]
 pub(crate) struct Notes {
-    pub(crate) share: u32,
-    /// The frame under way.
-    pub(crate) frame: u64,
     pub(crate) said: Vec<Said>,
 }
 
 impl Said {
+    /// Returns the frame upon which it was said.
+    pub(crate) fn frame(&self) -> u64 {
+        self.place.frame
+    }
+
     /// Tells the report.
     pub(crate) fn to(self, gathered: &mut Gathered) {
-        let (share, slot) = (self.share as usize, self.slot as usize);
+        let (share, slot) = (self.place.share as usize, self.place.slot as usize);
         match self.what {
             What::Begins => {
                 gathered.begins(share, slot);
@@ -45,29 +45,21 @@ impl Said {
     }
 }
 
-impl Notes {
-    fn note(&mut self, slot: usize, what: What) {
-        self.said.push(Said {
-            frame: self.frame,
-            share: self.share,
-            slot: slot as u32,
-            what,
-        });
-    }
-}
-
 impl Hears for Notes {
-    fn begins(&mut self, slot: usize) -> u32 {
-        self.note(slot, What::Begins);
+    fn begins(&mut self, place: Place) -> u32 {
+        let what = What::Begins;
+        self.said.push(Said { place, what });
         0
     }
 
-    fn finds(&mut self, slot: usize, found: &mut Vec<Finding>) {
-        self.note(slot, What::Finds(std::mem::take(found)));
+    fn finds(&mut self, place: Place, found: &mut Vec<Finding>) {
+        let what = What::Finds(std::mem::take(found));
+        self.said.push(Said { place, what });
     }
 
-    fn leaves(&mut self, slot: usize, connection: Conversation, found: &mut Vec<Finding>) {
+    fn leaves(&mut self, place: Place, connection: Conversation, found: &mut Vec<Finding>) {
         let left = Box::new((connection, std::mem::take(found)));
-        self.note(slot, What::Leaves(left));
+        let what = What::Leaves(left);
+        self.said.push(Said { place, what });
     }
 }

@@ -15,7 +15,7 @@ use crate::flow::mark::Mark;
 pub(crate) struct Table {
     slots: Vec<Option<Conversation>>,
     free: Vec<u32>,
-    index: HashTable<u32>,
+    index: HashTable<Entry>,
     /// Connections that have ended; they are kept for their last acknowledgments, which would
     /// otherwise look like new connections.
     closed: VecDeque<u32>,
@@ -23,13 +23,55 @@ pub(crate) struct Table {
     limit: usize,
     /// How many ended connections are kept.
     linger: usize,
-    /// Random per process, so that a hostile capture cannot aim at one bucket.
-    key: u64,
+    key: Key,
+    /// For each hash, cut to the bits of a place in this list, the slot of a connection that has it. There is room for twice
+    /// as many as there are slots.
+    hints: Vec<u32>,
+}
+
+/// Where a connection is.
+#[derive(Clone, Copy)]
+struct Entry {
+    slot: u32,
+    hash: u32,
+}
+
+/// What makes hashes of connections differ in each process, so that a hostile capture cannot aim at one bucket.
+#[derive(Clone, Copy)]
+pub(crate) struct Key(u64);
+
+/// A slot in which a connection probably is.
+#[derive(Clone, Copy)]
+pub(crate) struct Hint(u32);
+
+impl Hint {
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}
+
+impl Key {
+    /// Returns another one each time.
+    pub(crate) fn random() -> Self {
+        Self(RandomState::new().build_hasher().finish())
+    }
+
+    /// Hashes the ends of a connection, whichever is named first. Each end takes one round of folded multiplication:
+    /// enough to spread addresses and ports.
+    #[inline]
+    pub(crate) fn hash(self, [a, b]: &[Endpoint; 2]) -> u32 {
+        let each = |end: &Endpoint| {
+            let rest = u64::from(end.port)
+                .wrapping_mul(self.0)
+                .wrapping_add(end.high);
+            fold(end.low ^ self.0, rest ^ self.0.rotate_left(32))
+        };
+        let both = each(a).wrapping_add(each(b));
+        (both >> 32) as u32 ^ both as u32
+    }
 }
 
 impl Table {
     /// Returns an empty table. It keeps `linger` connections that have ended.
-    pub(crate) fn new(limit: usize, linger: usize) -> Self {
+    pub(crate) fn new(limit: usize, linger: usize, key: Key) -> Self {
         Self {
             slots: Vec::new(),
             free: Vec::new(),
@@ -38,21 +80,58 @@ impl Table {
             hand: 0,
             limit: limit.max(1),
             linger,
-            key: RandomState::new().build_hasher().finish(),
+            key,
+            hints: vec![0; 64],
         }
     }
 
-    /// Returns the slot of a connection, if there is one, and its hash.
+    /// Lets the memory be read in which the hint for this hash is.
+    #[inline]
+    pub(crate) fn fetch_hint(&self, hash: u32) {
+        let at = hash as usize & (self.hints.len() - 1);
+        fetch(std::slice::from_ref(&self.hints[at]));
+    }
+
+    /// Returns the slot in which a connection with this hash probably is, and lets its memory be read.
+    #[inline]
+    pub(crate) fn foresee(&self, hash: u32) -> Hint {
+        let slot = self.hints[hash as usize & (self.hints.len() - 1)];
+        if let Some(connection) = self.slots.get(slot as usize) {
+            fetch(std::slice::from_ref(connection));
+        }
+        Hint(slot)
+    }
+
+    /// Returns the slot of a connection, if there is one. It is looked for at a hint first.
     #[expect(
         clippy::inline_always,
         reason = "the ends stay in registers; it is called once for each segment, at one place"
     )]
     #[inline(always)]
-    pub(crate) fn find(&self, ends: &Ends) -> (Option<usize>, u64) {
-        let hash = hash(ends, self.key);
+    pub(crate) fn find(&mut self, ends: &Ends, hash: u32, hint: Hint) -> Option<usize> {
+        if let Some(Some(connection)) = self.slots.get(hint.0 as usize)
+            && connection.flow.ends == *ends
+        {
+            return Some(hint.0 as usize);
+        }
+        self.look_up(ends, hash)
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, ends: &Ends, hash: u32) -> Option<usize> {
         let slots = &self.slots;
-        let known = self.index.find(hash, |&slot| is(slots, slot, ends));
-        (known.map(|&slot| slot as usize), hash)
+        let known = self.index.find(spread(hash), |entry| {
+            entry.hash == hash && is(slots, entry.slot, ends)
+        });
+        let slot = known?.slot;
+        self.give_hint(slot, hash);
+        Some(slot as usize)
+    }
+
+    #[inline]
+    fn give_hint(&mut self, slot: u32, hash: u32) {
+        let at = hash as usize & (self.hints.len() - 1);
+        self.hints[at] = slot;
     }
 
     #[inline]
@@ -108,7 +187,7 @@ impl Table {
     }
 
     /// Makes a connection; `hash` is that of its ends. Returns its slot.
-    pub(crate) fn insert(&mut self, ends: &Ends, hash: u64, mark: Mark) -> usize {
+    pub(crate) fn insert(&mut self, ends: &Ends, hash: u32, mark: Mark) -> usize {
         let connection = Conversation::new(*ends, 0, mark);
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -120,24 +199,26 @@ impl Table {
                 (self.slots.len() - 1) as u32
             }
         };
-        let (slots, key) = (&self.slots, self.key);
-        self.index.insert_unique(hash, slot, |&slot| {
-            slots[slot as usize]
-                .as_ref()
-                .map_or(0, |c| self::hash(&c.flow.ends, key))
-        });
+        let entry = Entry { slot, hash };
+        self.index
+            .insert_unique(spread(hash), entry, |entry| spread(entry.hash));
+        if self.hints.len() < 2 * self.slots.len() {
+            let mask = 2 * self.hints.len() - 1;
+            self.hints = vec![0; mask + 1];
+            for entry in &self.index {
+                self.hints[entry.hash as usize & mask] = entry.slot;
+            }
+        }
+        self.give_hint(slot, hash);
         slot as usize
     }
 
     /// Removes a connection.
     pub(crate) fn take(&mut self, slot: usize) -> Option<Conversation> {
         let connection = self.slots[slot].take()?;
-        if let Ok(entry) = self
-            .index
-            .find_entry(hash(&connection.flow.ends, self.key), |&s| {
-                s as usize == slot
-            })
-        {
+        let hash = self.key.hash(&connection.flow.ends.ends);
+        let is_it = |entry: &Entry| entry.slot as usize == slot;
+        if let Ok(entry) = self.index.find_entry(spread(hash), is_it) {
             entry.remove();
         }
         self.free.push(slot as u32);
@@ -162,16 +243,22 @@ fn is(slots: &[Option<Conversation>], slot: u32, ends: &Ends) -> bool {
         .is_some_and(|c| c.flow.ends == *ends)
 }
 
-/// Hashes by two rounds of folded multiplication: enough to spread addresses and ports.
+/// Spreads a hash over the 64 bits of which the index takes the uppermost and the lowest.
 #[inline]
-fn hash(ends: &Ends, key: u64) -> u64 {
-    let [a, b] = &ends.ends;
-    let ports = u64::from(a.port) << 16 | u64::from(b.port);
-    let x = fold(
-        a.low ^ key,
-        b.low ^ ports.wrapping_mul(SPREADS) ^ key.rotate_left(32),
-    );
-    fold(x ^ a.high, b.high ^ key)
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
+}
+
+/// Lets the processor fetch the memory of some things which will soon be needed, where it has an instruction for that.
+#[inline]
+pub(crate) fn fetch<T>(soon: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    for at in (0..size_of_val(soon).min(MOST_FETCHED)).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the address is within the slice, and fetching changes nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(soon.as_ptr().cast::<i8>().add(at)) };
+    }
+    let _ = soon;
 }
 
 #[inline]
@@ -182,6 +269,10 @@ fn fold(a: u64, b: u64) -> u64 {
 
 /// The golden ratio's fraction of 2^64: multiplied by it, neighbours come far apart in the upper bits.
 const SPREADS: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The most bytes that are fetched at a time.
+#[cfg(target_arch = "x86_64")]
+const MOST_FETCHED: usize = size_of::<Conversation>();
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,8 @@ use std::net::{Ipv6Addr, SocketAddr};
 
 use super::*;
 
+const KEY: Key = Key(0x1234_5678_9abc_def1);
+
 fn ends(client: impl Into<SocketAddr>, server: impl Into<SocketAddr>) -> Ends {
     let mut ends = [client.into().into(), server.into().into()];
     ends.sort();
@@ -18,8 +20,8 @@ fn of_port(port: u16) -> Ends {
 /// Returns the slot of the connection with this port, which is made if there is none.
 fn slot(table: &mut Table, port: u16, gone: &mut Vec<u16>) -> usize {
     let ends = of_port(port);
-    let (known, hash) = table.find(&ends);
-    known.unwrap_or_else(|| {
+    let hash = KEY.hash(&ends.ends);
+    table.find(&ends, hash, Hint::NONE).unwrap_or_else(|| {
         gone.extend(table.make_room().map(|(_, old)| port_of(&old)));
         table.insert(&ends, hash, Mark::default())
     })
@@ -41,7 +43,7 @@ fn after(table: &mut Table, ports: impl IntoIterator<Item = u16>) -> Vec<u16> {
 
 #[test]
 fn beyond_the_limit_the_longest_silent_goes() {
-    let mut table = Table::new(3, 1024);
+    let mut table = Table::new(3, 1024, KEY);
     assert_eq!(after(&mut table, [1, 2, 3, 2, 1, 3]), []);
     assert_eq!(table.slots().count(), 3);
     // All were used lately: the hand clears the mark of each, then removes the first one it meets.
@@ -64,7 +66,7 @@ fn beyond_the_limit_the_longest_silent_goes() {
 
 #[test]
 fn a_thousand_that_ended_are_kept_for_their_stragglers() {
-    let mut table = Table::new(5000, 1024);
+    let mut table = Table::new(5000, 1024, KEY);
     let mut gone = Vec::new();
     for port in 1..=1030 {
         let slot = slot(&mut table, port, &mut Vec::new());
@@ -76,8 +78,12 @@ fn a_thousand_that_ended_are_kept_for_their_stragglers() {
         );
     }
     assert_eq!(gone, [1, 2, 3, 4, 5, 6]);
-    let is_known = |table: &Table, port| table.find(&of_port(port)).0.is_some();
-    assert!(!is_known(&table, 6) && is_known(&table, 7));
+    let mut is_known = |port| {
+        let ends = of_port(port);
+        let found = table.find(&ends, KEY.hash(&ends.ends), Hint::NONE);
+        found.is_some()
+    };
+    assert!(!is_known(6) && is_known(7));
     // A new connection on the ports of an ended one stays.
     let seventh = slot(&mut table, 7, &mut Vec::new());
     assert!(table.replace(seventh, Mark::default()).flow.closed);
@@ -85,6 +91,32 @@ fn a_thousand_that_ended_are_kept_for_their_stragglers() {
     table.get(another).flow.closed = true;
     assert!(table.close(another).is_none());
     assert!(table.peek(seventh).is_some_and(|it| !it.flow.closed));
+}
+
+/// A hint leads to a connection as long as it lives where the hint says, and harms nothing otherwise: there may be none, or one
+/// to another connection or to an empty slot.
+#[test]
+fn hints_lead_to_connections_and_harm_nothing() {
+    let mut table = Table::new(5000, 1024, KEY);
+    let slots: Vec<usize> = (1..=3000)
+        .map(|port| slot(&mut table, port, &mut Vec::new()))
+        .collect();
+    let mut led = 0;
+    for (port, &known) in (1..=3000).zip(&slots) {
+        let ends = of_port(port);
+        let hash = KEY.hash(&ends.ends);
+        let hint = table.foresee(hash);
+        led += u32::from(hint.0 as usize == known);
+        assert_eq!(table.find(&ends, hash, hint), Some(known));
+        assert_eq!(table.find(&ends, hash, Hint(17)), Some(known));
+        // What was found without it is foreseen from then on.
+        assert_eq!(table.foresee(hash).0 as usize, known);
+    }
+    assert!(led > 2000, "{led}");
+    let (ends, hash) = (of_port(9), KEY.hash(&of_port(9).ends));
+    let hint = table.foresee(hash);
+    table.take(slots[8]);
+    assert_eq!(table.find(&ends, hash, hint), None);
 }
 
 /// The clients of one server come to all shares, about equally.
@@ -115,8 +147,13 @@ fn the_hash_spreads_ports_and_addresses() {
     let server = ([10, 0, 0, 2], 443);
     let hosts = |n: u16| [10, 1, (n >> 8) as u8, n as u8];
     let v6 = |n: u16| Ipv6Addr::new(0x2001, 0xdb8, n, 0, 0, 0, 0, 1);
-    let hash = |ends: &Ends| hash(ends, 0x1234_5678_9abc_def1);
-    let kinds: [Vec<u64>; 5] = [
+    let hash = |ends: &Ends| {
+        let [a, b] = ends.ends;
+        let hash = KEY.hash(&[a, b]);
+        assert_eq!(hash, KEY.hash(&[b, a]), "whichever end is named first");
+        hash
+    };
+    let kinds: [Vec<u32>; 5] = [
         (0..4096)
             .map(|n| hash(&ends((hosts(1), 30_000 + n), server)))
             .collect(),
@@ -134,14 +171,14 @@ fn the_hash_spreads_ports_and_addresses() {
             .collect(),
     ];
     for hashes in kinds {
-        let distinct = |bits: fn(u64) -> u64| {
-            let all: HashSet<u64> = hashes.iter().map(|hash| bits(*hash)).collect();
+        let distinct = |bits: fn(u32) -> u32| {
+            let all: HashSet<u32> = hashes.iter().map(|hash| bits(*hash)).collect();
             all.len()
         };
         assert_eq!(distinct(|hash| hash), 4096);
         // The table uses the top seven bits and, depending on its size, some of the lowest.
         assert!(distinct(|hash| hash & 0xff) > 30);
-        assert!(distinct(|hash| hash >> 57) > 16);
+        assert!(distinct(|hash| hash >> 25) > 16);
     }
     assert_ne!(hash(&of_port(1)), 0);
 }
