@@ -37,6 +37,10 @@ class Entry:
     def compile(self, folder):
         pass
 
+    def peer_words(self, folder, address, port):
+        """The command of the server that answers a client, where `folder` is the build that is measured."""
+        return [PYTHON, os.path.join(PROGRAMS, self.peer), address, port]
+
     def environment(self, folder):
         return {}
 
@@ -141,4 +145,19 @@ class HyperUtil(Entry):
         return [f"{folder}/hyper-posts", *rest]
 
 
-ENTRIES = {"uvicorn": Uvicorn, "cpython": Cpython, "paho-mqtt": Paho, "nim": Nim, "hyper-util": HyperUtil}
+class HyperUtilHttp2(HyperUtil):
+    """The same client with HTTP/2, and a server of HTTP/2 with the option on, which is the release's in both builds."""
+    version = "hyper-util 0.1.21, HTTP/2"
+
+    def __init__(self, name):
+        super().__init__("hyper-util")
+        self.name = name
+
+    def words(self, folder, *rest):
+        return [f"{folder}/hyper-posts", *rest, "http2"]
+
+    def peer_words(self, folder, address, port):
+        return [f"{os.path.dirname(folder)}/release/hyper-posts", "serve", address, port]
+
+
+ENTRIES = {"uvicorn": Uvicorn, "cpython": Cpython, "paho-mqtt": Paho, "nim": Nim, "hyper-util": HyperUtil, "hyper-util-http2": HyperUtilHttp2}

@@ -33,18 +33,17 @@ def measure(entry, folder, rtt_ms, connections, exchanges, what):
     `entry` says; segments are those that its namespace sends."""
     network, group = Network(rtt_ms), Group()
     try:
-        ours = [PYTHON, os.path.join(PROGRAMS, "ask.py" if entry.is_server else entry.peer)]
         tested = {"env": environment(entry, folder), "preexec_fn": group.enter}
         if entry.is_server:
             server = start(network, 0, entry.words(folder, SERVER, PORT), tested)
         else:
-            server = start(network, 0, [*ours, SERVER, PORT], {})
+            server = start(network, 0, entry.peer_words(folder, SERVER, PORT), {})
         try:
             wait_for(SERVER, int(PORT), network.within(1))
             cpu, segments = group.cpu_seconds(), network.data_segments_sent(0 if entry.is_server else 1)
             asked = [SERVER, PORT, str(connections), str(exchanges), what]
             if entry.is_server:
-                told = ask(network, [*ours, *asked], {})
+                told = ask(network, [PYTHON, os.path.join(PROGRAMS, "ask.py"), *asked], {})
             else:
                 told = ask(network, entry.words(folder, *asked), tested)
             segments = network.data_segments_sent(0 if entry.is_server else 1) - segments
