@@ -262,9 +262,9 @@ def wheel(release, _):
     environment["CARGO_TARGET_DIR"] = str(release.work / "python")
     environment["RUSTC_WRAPPER"] = str(PROJECT / "packaging/parts/rustc")
     # Ours are beside the package's manifest; maturin takes those of others from there, too, and documents from this folder.
-    third = licences(release, inventory.PYTHON)[-1]
-    beside = PROJECT / "python" / third.name
-    shutil.copyfile(third, beside)
+    beside = []
+    for file in [licences(release, inventory.PYTHON)[-1], made_of(release, "python")]:
+        beside.append(pathlib.Path(shutil.copyfile(file, PROJECT / "python" / file.name)))
     data = PROJECT / "python/tinygram._native.data"
     for path, file in book.carried().items():
         place(file, data / "data/share/doc/tinygram" / path, 0o644)
@@ -272,9 +272,11 @@ def wheel(release, _):
     shutil.rmtree(out, ignore_errors=True)
     try:
         run([maturin, "build", "--release", "--zig", "--compatibility", "manylinux2014", "--target", target, "--interpreter",
-             sys.executable, "--manifest-path", PROJECT / "python/Cargo.toml", "--out", out, "--locked"], env=environment)
+             sys.executable, "--manifest-path", PROJECT / "python/Cargo.toml", "--sbom-include", beside[1], "--out", out, "--locked"],
+            env=environment)
     finally:
-        beside.unlink()
+        for file in beside:
+            file.unlink()
         shutil.rmtree(data)
     for made in out.glob("*.whl"):
         yield pathlib.Path(shutil.copy2(made, release.to / made.name))
