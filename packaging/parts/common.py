@@ -71,10 +71,10 @@ def objcopy():
     return tool("llvm-objcopy", *versions, package="Debian: apt-get install llvm")
 
 
-def stripped(program, to, debug):
-    """Copies a program without symbols and line tables, and those into a file of their own that it names."""
+def stripped(program, to, debug, without=None):
+    """Copies a program without symbols and line tables, and those into a file of their own that it names; no symbols `without`, a pattern."""
     copy = objcopy()
-    run([copy, "--only-keep-debug", program, debug])
+    run([copy, "--only-keep-debug", *(["--wildcard", f"--strip-symbol={without}"] if without else []), program, debug])
     run([copy, "--strip-all", program, to])
     run([copy, f"--add-gnu-debuglink={debug.name}", to.name], cwd=to.parent)
     to.chmod(0o755)

@@ -25,8 +25,9 @@ def program(release, name):
     to = release.work / "made" / name
     shutil.rmtree(to, ignore_errors=True)
     to.mkdir(parents=True)
+    # rustc makes libraries of the system's functions in folders with random names, which are in the names of their symbols.
     stripped(release.work / target / release.profile / "tinygram.exe", to / "tinygram.exe",
-             to / f"tinygram-{release.version}-{name}.debug")
+             to / f"tinygram-{release.version}-{name}.debug", without="*_dll_imports_lib*")
     yield to / "tinygram.exe"
 
 
