@@ -9,7 +9,7 @@ use tinygram_stalls::Kind;
 /// The settings of an analysis.
 #[derive(Clone, Debug)]
 pub struct Parameters {
-    /// The most connections kept at once, about 900 bytes each. Beyond it the connection that has
+    /// The most connections kept at once, some 1,100 bytes each. Beyond it the connection that has
     /// been silent longest is judged and removed.
     pub connection_limit: usize,
     /// The most findings kept with their details; further ones are only counted.
