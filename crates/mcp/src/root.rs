@@ -31,7 +31,7 @@ impl Roots {
     ///
     /// A folder is not there, or this user may not open what is in it.
     pub(crate) fn new(folders: &[PathBuf], most_octets: u64) -> Result<Self, String> {
-        // What is in a folder can be found by whoever finds the folder in itself.
+        // Who may not search a folder does not find `.` in it, and would open no file there.
         let found = |folder: &PathBuf| {
             let real = folder.canonicalize()?;
             if real.is_dir() {

@@ -82,6 +82,32 @@ fn without_the_rights_one_line_says_what_it_takes() {
     assert_eq!(sockets.nodelay(), [false, false]);
 }
 
+/// Names of containers are in files of root's: whoever may not read them does not hear that there is none.
+#[test]
+fn who_may_not_see_all_names_is_not_told_that_there_is_none() {
+    // SAFETY: a number.
+    if unsafe { libc::getuid() } != 0 {
+        eprintln!("skipped: only root can become somebody else");
+        return;
+    }
+    let (folder, program) = for_anybody();
+    let state = folder.path().join("state").display().to_string();
+    for words in [
+        &["cure", "no-such-container", "--journal", &state][..],
+        &["whatif", "no-such-container"],
+    ] {
+        let mut command = Command::new(&program);
+        command.args(words).uid(65_534).gid(65_534);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        let said = said(&output);
+        assert!(
+            said.contains("it takes root") && !said.contains("there is no"),
+            "{words:?}: {said}"
+        );
+    }
+}
+
 /// Returns a place that anybody may enter, with the program.
 fn for_anybody() -> (TempDir, PathBuf) {
     let folder = tempfile::Builder::new()

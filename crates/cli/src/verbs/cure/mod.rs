@@ -89,11 +89,12 @@ enum SplitBy {
 pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     let mut plan = Plan::of(args).map_err(Failure::Input)?;
     stop::listen()?;
+    // Whoever may not open it does not see all names either.
+    let mut hand = done::open_hand(&plan)?;
     // With --watch it may come yet.
     if plan.watch.is_none() {
         hand::refuse_nobody(&plan.targets, &plan.root)?;
     }
-    let mut hand = done::open_hand(&plan)?;
     loop {
         let before = used();
         plan.partners.clear();

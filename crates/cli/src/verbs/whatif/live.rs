@@ -41,10 +41,11 @@ impl Live {
 
     /// Records what the programs do on some of them, drawn from the seed, for a while.
     pub(super) fn record(&self, look: Duration, seed: u64, one_end: bool) -> Result<Seen, Failure> {
-        hand::refuse_nobody(&self.targets, &self.root)?;
+        // Whoever may not open these does not see all names either.
         let mut hand = hand::open()?;
         let mut recorder =
             Recorder::open().map_err(|lacking| Failure::Input(lacking.to_string()))?;
+        hand::refuse_nobody(&self.targets, &self.root)?;
         let scope = Scope {
             targets: self.targets.clone(),
             root: self.root.clone(),
