@@ -192,7 +192,7 @@ if [ "$1" = remove ]; then
     [ "$code" = 1 ] || echo "$said"
     [ "$code" -le 1 ] || echo "tinygram: not all was put back (above); the journal, /var/lib/tinygram, stays until a purge"
   elif [ -s /proc/1/root/var/lib/tinygram/journal ]; then
-    echo "tinygram: this is not the root of the running system; what is changed there stays, until \`tinygram set --undo\` there"
+    echo "tinygram: this is not the root of the running system; what is changed there stays, until \\`tinygram set --undo\\` there"
   fi
   if [ -e /var/lib/tinygram/installed.json ]; then
     /usr/bin/tinygram install --remove || echo "tinygram: not all that install wrote is taken out (above)"

@@ -1,11 +1,8 @@
 """What a release contains: the licences of all dependencies, and the lists of them in CycloneDX."""
 
-import pathlib
-import subprocess
-import sys
-
+from . import runtimes
 from .build import FEATURES, TARGETS
-from .common import PROJECT, CannotBuild, run, tool
+from .common import PROJECT, run, tool
 
 LINUX, WINDOWS, PYTHON = (f"LICENCES-THIRD-PARTY{of}.txt" for of in ["", "-WINDOWS", "-PYTHON"])
 PROGRAM = ["--features", FEATURES, "--manifest-path", PROJECT / "crates/cli/Cargo.toml"]
@@ -16,24 +13,21 @@ WHEEL = ["--manifest-path", PROJECT / "python/Cargo.toml"]
 def licences(release, _):
     """Writes the licences of everything that is linked in, each text once: of Linux's programs, of that for Windows, of the wheel."""
     tool("cargo-about", package="cargo install cargo-about --locked --features cli")
-    targets = {LINUX: [], WINDOWS: ["--target", TARGETS["x86_64-windows"][0]], PYTHON: ["--target", TARGETS["x86_64-linux-glibc"][0]]}
+    # Last what needs MinGW.
+    targets = {LINUX: [], PYTHON: ["--target", TARGETS["x86_64-linux-glibc"][0]], WINDOWS: ["--target", TARGETS["x86_64-windows"][0]]}
     for name, only in targets.items():
         to = release.to / name
         run(["cargo", "about", "generate", "--fail", "--locked", *only, *(WHEEL if name == PYTHON else PROGRAM), "--config",
              PROJECT / "packaging/about.toml", PROJECT / "packaging/about.hbs", "--output-file", to], env=release.environment())
-        if name == LINUX:
-            to.write_text(to.read_text() + musl())
+        to.write_text(to.read_text() + "".join(unlisted(name)))
         yield to
 
 
-def musl():
-    """Returns the licence of the C library that is linked into the static programs."""
-    where = [sys.executable, "-c", "import ziglang; print(ziglang.__path__[0])"]
-    asked = subprocess.run(where, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
-    text = pathlib.Path(asked.stdout.strip()) / "lib/libc/musl/COPYRIGHT"
-    if asked.returncode != 0 or not text.exists():
-        raise CannotBuild("it needs musl's licence, which ziglang has (pip install ziglang; run this with that Python)")
-    return f"\n{'=' * 80}\nmusl, the C library of the static programs\n\n{text.read_text()}"
+def unlisted(name):
+    """Returns the licences of what is linked in and in no list of dependencies."""
+    targets = {LINUX: [it for it in TARGETS if "linux" in it], WINDOWS: ["x86_64-windows"], PYTHON: ["x86_64-linux-glibc"]}[name]
+    runtime = {LINUX: lambda: runtimes.of_zig("musl", "glibc"), WINDOWS: runtimes.of_mingw, PYTHON: lambda: runtimes.of_zig("glibc")}[name]
+    return [*runtimes.rust(TARGETS[it][0] for it in targets), *runtime()]
 
 
 def bill(release, part):
