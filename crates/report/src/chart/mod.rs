@@ -59,6 +59,8 @@ pub enum Scale {
     /// By its number, and each ten times as much is as far from the last. What is not above 0 has no place. For the
     /// vertical axis of a drawing.
     Decades,
+    /// The same, by doublings: for values within some times of 1.
+    Doublings,
     /// By the time of day, from hours to milliseconds. The axis counts milliseconds, and its 0 is
     /// this many milliseconds after midnight.
     Clock(f64),
@@ -75,6 +77,8 @@ pub struct Series {
     pub mark: Mark,
     /// Its colour. If it is plain, the series' place in the order decides.
     pub tone: Tone,
+    /// The place of another series whose colour it has, if its own place does not decide: then a drawing does not name it.
+    pub like: Option<usize>,
     /// The points, in their order.
     pub points: Vec<Point>,
     /// The name by which an entry of a table opens this series; empty without a choice.

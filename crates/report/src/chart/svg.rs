@@ -54,19 +54,27 @@ impl Chart {
         )
     }
 
-    /// Returns the chart with its points where they are drawn. Only decades are elsewhere than their numbers.
+    /// Returns the chart with its points where they are drawn. Only those of scales by factors are elsewhere than their numbers; of
+    /// lines, the level ones are left there.
     fn placed(&self) -> Cow<'_, Self> {
-        if self.y.scale != Scale::Decades {
-            return Cow::Borrowed(self);
-        }
+        let place: fn(f64) -> f64 = match self.y.scale {
+            Scale::Decades => f64::log10,
+            Scale::Doublings => f64::log2,
+            Scale::Number | Scale::Clock(_) | Scale::Rows(_) => return Cow::Borrowed(self),
+        };
         let mut placed = self.clone();
         for series in &mut placed.series {
             series.points.retain(|it| it.y > 0.0);
             for point in &mut series.points {
-                (point.y, point.end) = (point.y.log10(), point.end.log10());
+                (point.y, point.end) = (place(point.y), place(point.end));
             }
         }
-        placed.lines.clear();
+        placed
+            .lines
+            .retain(|it| it.slope == 0.0 && it.at_zero > 0.0);
+        for line in &mut placed.lines {
+            line.at_zero = place(line.at_zero);
+        }
         Cow::Owned(placed)
     }
 
@@ -80,7 +88,7 @@ impl Chart {
         let (_, below) = area.split_vertically(64);
         let rows = match &self.y.scale {
             Scale::Rows(names) => names.as_slice(),
-            Scale::Number | Scale::Decades | Scale::Clock(_) => &[],
+            Scale::Number | Scale::Decades | Scale::Doublings | Scale::Clock(_) => &[],
         };
         let mut plane = ChartBuilder::on(&below)
             .margin_right(match names {
@@ -104,7 +112,11 @@ impl Chart {
         let mut order: Vec<_> = self.series.iter().enumerate().collect();
         order.sort_by_key(|(_, it)| (!it.mark.is_line(), it.tone != Tone::Plain));
         for (at, series) in order {
-            draw_series(&mut plane, series, colour(series.tone, at))?;
+            draw_series(
+                &mut plane,
+                series,
+                colour(series.tone, series.like.unwrap_or(at)),
+            )?;
         }
         if names == Names::Beside {
             self.draw_legend(area)?;
@@ -115,9 +127,10 @@ impl Chart {
 
     /// Names the series in the margin on the right, each in its colour.
     fn draw_legend(&self, area: &Area<'_>) -> Drawn {
-        for (at, series) in self.series.iter().enumerate() {
+        let named = self.series.iter().enumerate();
+        for (row, (at, series)) in named.filter(|(_, it)| it.like.is_none()).enumerate() {
             let style = text(12, &colour(series.tone, at)).pos(Pos::new(HPos::Left, VPos::Center));
-            let place = (WIDTH as i32 - LEGEND, 76 + 18 * at as i32);
+            let place = (WIDTH as i32 - LEGEND, 76 + 18 * row as i32);
             area.draw_text(&series.name, &style, place)?;
         }
         Ok(())
@@ -125,9 +138,9 @@ impl Chart {
 
     fn draw_axes(&self, plane: &mut Plane<'_, '_>, extent: &Extent, rows: &[String]) -> Drawn {
         let (x_scale, low) = (&self.x.scale, extent.y.1 < 5.0);
-        let decades = self.y.scale == Scale::Decades;
+        let factor = factor(&self.y.scale);
         let y_labels = match rows.len() {
-            0 if decades => (extent.y.1 - extent.y.0) as usize + 1,
+            0 if factor.is_some() => (extent.y.1 - extent.y.0) as usize + 1,
             0 => 6,
             rows => rows * 2,
         };
@@ -147,13 +160,15 @@ impl Chart {
                 _ if *x < 0.0 => format!("-{}", grouped(-x.round() as u64)),
                 _ => grouped(x.round() as u64),
             })
-            .y_label_formatter(&|y| match rows {
+            .y_label_formatter(&|y| match (rows, factor) {
                 // Row 0 is at the top, where y is 0; y falls below it.
-                [_, ..] if y.fract() == 0.0 => rows.get(-y as usize).cloned().unwrap_or_default(),
-                [_, ..] => String::new(),
-                [] if decades => format!("{}", 10_f64.powf(*y) as f32),
-                [] if low => format!("{y:.1}"),
-                [] => format!("{y:.0}"),
+                ([_, ..], _) if y.fract() == 0.0 => {
+                    rows.get(-y as usize).cloned().unwrap_or_default()
+                }
+                ([_, ..], _) => String::new(),
+                ([], Some(factor)) => format!("{}", factor.powf(*y) as f32),
+                ([], None) if low => format!("{y:.1}"),
+                ([], None) => format!("{y:.0}"),
             })
             .draw()?;
         Ok(())
@@ -314,7 +329,7 @@ impl Extent {
         let lines = chart.lines.iter().map(|it| it.at(x.1));
         let y = match &chart.y.scale {
             Scale::Rows(names) => (-(names.len() as f64) + 0.5, 0.5),
-            Scale::Decades => {
+            Scale::Decades | Scale::Doublings => {
                 let all = || points().map(|p| p.1);
                 let (low, high) = (
                     all().fold(f64::MAX, f64::min),
@@ -335,6 +350,15 @@ impl Extent {
             x: (x.0, x.0 + (x.1 - x.0) * 1.01),
             y,
         }
+    }
+}
+
+/// Returns by which factor a value is from the next place on a scale of factors.
+fn factor(scale: &Scale) -> Option<f64> {
+    match scale {
+        Scale::Decades => Some(10.0),
+        Scale::Doublings => Some(2.0),
+        Scale::Number | Scale::Clock(_) | Scale::Rows(_) => None,
     }
 }
 

@@ -92,15 +92,20 @@ fn a_band_and_the_time_of_day_are_drawn() {
     assert!(svg.contains("01:00:00.100"), "{svg}");
 }
 
-/// Ten times as much is as far away everywhere, and what is not above 0 has no place.
+/// Ten times, or twice, as much is as far away everywhere, and what is not above 0 has no place.
 #[test]
-fn decades_are_equally_high() {
-    let points = [0.0, 0.1, 1.0, 10.0, 100.0].map(|y| Point::at(y, y)).into();
+fn decades_and_doublings_are_equally_high() {
+    equally_high(Scale::Decades, [0.0, 0.1, 1.0, 10.0, 100.0]);
+    equally_high(Scale::Doublings, [0.0, 0.5, 1.0, 2.0, 4.0]);
+}
+
+fn equally_high(scale: Scale, values: [f64; 5]) {
+    let points = values.map(|y| Point::at(y, y)).into();
     let mut chart = Chart {
         series: vec![Series::new("p99", Mark::Dots, points)],
         ..Chart::default()
     };
-    chart.y.scale = Scale::Decades;
+    chart.y.scale = scale;
     let svg = chart.to_svg();
     let heights: Vec<i32> = svg
         .split("<circle")
@@ -113,10 +118,43 @@ fn decades_are_equally_high() {
         steps.iter().all(|it| (it - steps[0]).abs() <= 1),
         "{steps:?}"
     );
-    assert!(
-        svg.contains(">\n0.1\n<") && svg.contains(">\n100\n<"),
-        "{svg}"
-    );
+    for named in [values[1], values[4]] {
+        assert!(svg.contains(&format!(">\n{named}\n<")), "{svg}");
+    }
+}
+
+/// A level line stands where a point of its value stands; one that rises has no place on a scale of factors.
+#[test]
+fn a_scale_of_factors_keeps_level_lines() {
+    let line = |slope| Line {
+        name: "no difference".into(),
+        at_zero: 1.0,
+        slope,
+        dashed: true,
+    };
+    let of = |slope| {
+        let mut chart = chart();
+        chart.y.scale = Scale::Doublings;
+        chart.lines = vec![line(slope)];
+        chart.to_svg()
+    };
+    assert!(of(0.0).contains("no difference"));
+    assert!(!of(0.1).contains("no difference"));
+}
+
+/// A series that is like another one has its colour, and no name of its own.
+#[test]
+fn a_series_may_have_the_colour_of_another() {
+    let of = |like| {
+        let mut chart = chart();
+        chart.series[1].like = like;
+        chart.to_svg_with_names()
+    };
+    let (own, same) = (of(None), of(Some(0)));
+    let colours = |svg: &str| svg.matches("#C44E0A").count();
+    assert!(colours(&own) > 0, "{own}");
+    assert_eq!(colours(&same), 0);
+    assert!(own.contains("delayed") && !same.contains("delayed"));
 }
 
 #[test]
