@@ -12,6 +12,7 @@
 
 pub mod device;
 pub mod emulator;
+pub mod host_costs;
 pub mod namespace;
 pub mod netlink;
 pub mod priority;

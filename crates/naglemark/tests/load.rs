@@ -327,3 +327,33 @@ fn what_is_not_known_is_refused() {
     let error = measure_load(&plan, &hosts(), &|_| ()).expect_err("it is refused");
     assert!(error.to_string().contains("opening"), "{error}");
 }
+
+/// A server that waits for something else takes as long as it waits, without its processor, and serves others meanwhile.
+#[test]
+fn a_pause_takes_time_and_no_processor() {
+    let mut plan = plan(&[1_000.0]);
+    plan.programs.server = Server::ThreadEach;
+    let without = rows(&plan)[1].score.clone();
+    plan.programs.pause = Duration::from_millis(5);
+    let row = &rows(&plan)[1];
+    assert_eq!(row.keeps_up(), Some(true), "five are paused at a time");
+    let mean = |score: &tinygram_naglemark::load::LoadScore| {
+        score.mean_ms.expect("there are requests").value
+    };
+    let longer = mean(&row.score) - mean(&without);
+    assert!((4.9..7.0).contains(&longer), "{longer}");
+    // Five milliseconds of work for each would be five processors; a second wake-up for each is not.
+    assert!(row.score.server_busy < 2.0 * without.server_busy);
+}
+
+/// The end that is not measured has its own policy: with NODELAY there, an answer in two writes does not wait.
+#[test]
+fn the_other_end_has_its_own_policy() {
+    let mut plan = plan(&[1_000.0]);
+    plan.programs.answer_writes = 2;
+    plan.ends = tinygram_naglemark::load::Ends::Client;
+    plan.other = Some(Policy::engine("NAGLE", SendPolicy::Nagle));
+    assert!(rows(&plan).iter().all(|row| ms(row, Metric::P50) > 10.0));
+    plan.other = Some(SocketPolicy::NoDelay.into());
+    assert!(rows(&plan).iter().all(|row| ms(row, Metric::P50) < 1.0));
+}

@@ -44,6 +44,41 @@ pub enum Over {
     Veth,
     /// A kernel and a stack in user space, joined by a TUN device.
     Tun,
+    /// A veth pair whose hosts' costs were measured elsewhere than [`Veth`](Self::Veth)'s.
+    Measured(MeasuredCosts),
+}
+
+/// What a host's calls cost where they were measured. On veth the sender's processor does all work on an arriving packet, so a
+/// segment has the work of both ends, and copying.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeasuredCosts {
+    /// A write, besides its segments.
+    pub write: Duration,
+    /// A segment with data.
+    pub segment: Duration,
+    /// An acknowledgment.
+    pub acknowledgment: Duration,
+    /// A read.
+    pub read: Duration,
+    /// A wake-up.
+    pub wakeup: Duration,
+}
+
+impl MeasuredCosts {
+    /// Returns all costs of a host. How far each varies is as on [`Over::Veth`].
+    const fn costs(self) -> HostCosts {
+        HostCosts {
+            output: SegmentCost {
+                data: self.segment,
+                data_ps_per_octet: 0,
+                empty: self.acknowledgment,
+            },
+            wakeup: self.wakeup,
+            read: self.read,
+            write: self.write,
+            ..VETH_COSTS
+        }
+    }
 }
 
 impl Over {
@@ -52,6 +87,7 @@ impl Over {
         match self {
             Self::Veth => VETH_COSTS,
             Self::Tun => TUN_COSTS,
+            Self::Measured(costs) => costs.costs(),
         }
     }
 }

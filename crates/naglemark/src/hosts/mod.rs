@@ -19,7 +19,7 @@ use tinygram_sim::medium::{MediumFrame, Side};
 use tinygram_sim::observer::{Observer, Tap};
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
-pub use linux::{LinuxHosts, Over};
+pub use linux::{LinuxHosts, MeasuredCosts, Over};
 pub use model::{ACK_TICK, Costs, INFERENCE, Model, PARAMETERS, Parameter};
 pub use paper::PaperHosts;
 
@@ -48,6 +48,7 @@ impl HostsKind {
             Self::Paper => "paper",
             Self::Linux(Over::Veth) => "linux-veth",
             Self::Linux(Over::Tun) => "linux-tun",
+            Self::Linux(Over::Measured(_)) => "linux-measured",
         }
     }
 
@@ -61,6 +62,9 @@ impl HostsKind {
             }
             Self::Linux(Over::Tun) => {
                 "The same, joined by a TUN device, as the kernel and our stack are"
+            }
+            Self::Linux(Over::Measured(_)) => {
+                "The same, joined by a veth pair, with costs that were measured"
             }
         }
     }

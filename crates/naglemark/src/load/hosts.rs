@@ -55,9 +55,13 @@ impl LoadedHosts {
     /// Returns the rules of an end, which has the measured policy or not.
     fn end(&self, trial: &LoadTrial, profile: &Profile, is_measured: bool) -> Config {
         let mut config = self.hosts.config(profile, self.send_buffer);
-        if is_measured {
-            config.sender.policy = told(&trial.policy, &config.sender.policy);
-            if let Policy::Socket(SocketPolicy::QuickAck) = trial.policy {
+        let policy = match is_measured {
+            true => Some(&trial.policy),
+            false => trial.other.as_ref(),
+        };
+        if let Some(policy) = policy {
+            config.sender.policy = told(policy, &config.sender.policy);
+            if let Policy::Socket(SocketPolicy::QuickAck) = policy {
                 config.receiver.policy = AckPolicy::LinuxQuickack;
             }
         }
@@ -113,8 +117,9 @@ impl LoadBackend for LoadedHosts {
             );
             return Err(Error::failed("opening simulated connections", why));
         }
-        if !Self::knows(&trial.policy) {
-            return Err(Error::policy("sim under load", &trial.policy));
+        let policies = [Some(&trial.policy), trial.other.as_ref()];
+        if let Some(unknown) = policies.into_iter().flatten().find(|it| !Self::knows(it)) {
+            return Err(Error::policy("sim under load", unknown));
         }
         let mut world = self.world(trial);
         let begins = Instant::ZERO + trial.warmup;

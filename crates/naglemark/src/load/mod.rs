@@ -36,6 +36,7 @@ mod knee;
 mod measure;
 mod plan;
 mod program;
+pub mod reports;
 mod score;
 mod sizes;
 mod trial;

@@ -45,6 +45,8 @@ pub struct LoadPlan {
     pub ack_timer: Option<AckTimer>,
     /// Which ends have the policies.
     pub ends: Ends,
+    /// The policy of the end that has none of them; as it comes if absent.
+    pub other: Option<Policy>,
     /// What the programs do.
     pub programs: Programs,
     /// The lengths of requests.
@@ -85,6 +87,7 @@ impl Default for LoadPlan {
             ack_policies: vec![None],
             ack_timer: None,
             ends: Ends::Both,
+            other: None,
             programs: Programs {
                 connections: 16,
                 depth: 1,
@@ -92,6 +95,7 @@ impl Default for LoadPlan {
                 answer_writes: 1,
                 server: Server::EventLoops(1),
                 replies: Replies::Each,
+                pause: Duration::ZERO,
                 service: Duration::from_micros(2),
                 digest: Duration::ZERO,
             },
@@ -135,6 +139,7 @@ impl LoadPlan {
         LoadTrial {
             policy: cell.policy.clone(),
             ends: self.ends,
+            other: self.other.clone(),
             ack_policy: cell.ack_policy.clone(),
             ack_timer: self.ack_timer,
             programs: self.programs,

@@ -9,7 +9,7 @@ use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use super::demand::Arrival;
 use crate::policy::Policy;
 
-/// The ends whose TCP has the policy that is measured. The other end is left as it is.
+/// The ends whose TCP has the policy that is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ends {
     /// Clients and server.
@@ -68,6 +68,9 @@ pub struct Programs {
     pub server: Server,
     /// When it writes.
     pub replies: Replies,
+    /// How long a thread of the server sleeps for a request before it computes, as for a disk or another service. An
+    /// event loop serves nobody meanwhile.
+    pub pause: Duration,
     /// How long the server computes for a request.
     pub service: Duration,
     /// How long the client computes for an answer.
@@ -99,6 +102,8 @@ pub struct LoadTrial {
     pub policy: Policy,
     /// Whose policy it is.
     pub ends: Ends,
+    /// The policy of the end that [`ends`](Self::ends) leaves out; as it comes if absent.
+    pub other: Option<Policy>,
     /// Both ends' rule for acknowledging; the stack's own if absent.
     pub ack_policy: Option<AckPolicy>,
     /// How long both ends may delay an acknowledgment; the stack's own if absent.

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use tinygram_naglemark::{Backend, Error, Plan};
 
 use super::args::BackendName;
+use super::args::costs::HostCosts;
 use super::ends::{Ends, Path};
 use crate::outcome::{Done, Failure};
 use crate::system::needs_linux;
@@ -39,6 +40,11 @@ impl Joined {
 /// Asks for no right, for no namespaces are made here.
 pub(super) fn acquire_privilege() -> Result<(), Failure> {
     Ok(())
+}
+
+/// Refuses to measure.
+pub(super) fn costs(_: usize, _: usize) -> Result<HostCosts, Failure> {
+    Err(needs_linux("naglemark costs", "naglemark load"))
 }
 
 /// Refuses to answer.

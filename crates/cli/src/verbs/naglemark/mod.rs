@@ -2,6 +2,7 @@
 //! [`tinygram_naglemark`]) -> shown ([`outputs`], [`show`]).
 
 mod args;
+mod costs;
 mod done;
 mod echo;
 mod ends;
@@ -13,6 +14,7 @@ mod plan;
 mod published;
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 mod real;
+mod reports;
 mod show;
 mod stats;
 
@@ -35,6 +37,8 @@ pub(crate) fn run(args: &Args) -> Result<Done, Failure> {
     match &args.role {
         Some(args::Role::Serve { listen }) => return real::serve(*listen),
         Some(args::Role::Load(args)) => return load::run(args),
+        Some(args::Role::Reports(args)) => return reports::run(args),
+        Some(args::Role::Costs(args)) => return costs::run(args),
         None => {}
     }
     let meant = Meant::from(args)?;

@@ -4,10 +4,12 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use tinygram_link::emulator::Rules;
+use tinygram_link::host_costs::{self, Measured};
 use tinygram_link::veth::Offload;
 use tinygram_naglemark::{Backend, Error, Plan};
 use tinygram_naglemark_live::{self as live, Kernel, Line, Options, OurStack, Settings, Where};
 
+use super::args::costs::{Cost, HostCosts};
 use super::args::{BackendName, LinkName};
 use super::ends::{Ends, Path};
 use crate::outcome::{Done, Failure};
@@ -92,6 +94,33 @@ impl Joined {
 /// Acquires the right to make namespaces. Call it before any thread is started.
 pub(super) fn acquire_privilege() -> Result<(), Failure> {
     live::acquire_privilege().map_err(|error| Failure::Input(error.to_string()))
+}
+
+/// Measures what calls cost on this machine.
+pub(super) fn costs(batches: usize, rounds: usize) -> Result<HostCosts, Failure> {
+    acquire_privilege()?;
+    let measured = host_costs::measure(batches, rounds).map_err(|error| Failure::Io {
+        doing: "measuring what calls cost".into(),
+        error,
+    })?;
+    let Measured::Costs(costs) = measured else {
+        return Err(Failure::Input(
+            "naglemark costs: this machine has one processor (accepted: two, one for each end)"
+                .into(),
+        ));
+    };
+    let of = |cost: host_costs::Cost| Cost {
+        us: cost.us,
+        from: cost.from,
+        to: cost.to,
+    };
+    Ok(HostCosts {
+        write: of(costs.write),
+        segment: of(costs.segment),
+        acknowledgment: of(costs.acknowledgment),
+        read: of(costs.read),
+        wakeup: of(costs.wakeup),
+    })
 }
 
 /// Answers clients on other machines until it is ended.

@@ -56,6 +56,7 @@ enum Doing {
     Reading(u32),
     Writing(u32),
     Computing,
+    Pausing,
 }
 
 /// Returns the lengths of a connection's request and answer with this number.

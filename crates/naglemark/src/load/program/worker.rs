@@ -22,6 +22,8 @@ pub(in crate::load) struct Worker {
     arrived: Vec<(u64, usize)>,
     /// The requests of the last read that are not answered yet: each one's socket and the length of its answer.
     asked: VecDeque<(u32, u32)>,
+    /// Whether the thread has slept for the first of them.
+    has_paused: bool,
     /// The octets of answers that wait for those to the other requests of the same read.
     gathered: u64,
     out: Outgoing,
@@ -43,6 +45,7 @@ impl Worker {
             messages: trial.messages.clone(),
             arrived: vec![(0, 0); connections as usize],
             asked: VecDeque::new(),
+            has_paused: false,
             gathered: 0,
             out: Outgoing::new(connections),
             readable: Sockets::NONE,
@@ -54,6 +57,7 @@ impl Worker {
         match (self.doing, last) {
             (Doing::Reading(socket), CallOutcome::Read(octets)) => self.read(socket, octets),
             (Doing::Writing(socket), CallOutcome::Wrote(octets)) => self.out.wrote(socket, octets),
+            (Doing::Pausing, _) => self.has_paused = true,
             (Doing::Computing, _) => self.answer(),
             (_, CallOutcome::Ready { read, write }) => {
                 self.readable = read;
@@ -68,6 +72,10 @@ impl Worker {
             }
             if self.asked.is_empty() {
                 break;
+            }
+            if self.programs.pause > Duration::ZERO && !self.has_paused {
+                self.doing = Doing::Pausing;
+                return Call::Sleep(self.programs.pause);
             }
             if self.programs.service > Duration::ZERO {
                 self.doing = Doing::Computing;
@@ -120,6 +128,7 @@ impl Worker {
         let Some((socket, answer)) = self.asked.pop_front() else {
             return;
         };
+        self.has_paused = false;
         let octets = std::mem::take(&mut self.gathered) + u64::from(answer);
         match self.programs.replies {
             Replies::Each => self.out.push(socket, octets, self.programs.answer_writes),

@@ -79,6 +79,17 @@ pub(crate) enum Chosen {
     Socket(SocketPolicy),
 }
 
+impl Chosen {
+    /// Returns the name as typed.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::One(entry) => entry.name,
+            Self::Socket(policy) => policy.name(),
+        }
+    }
+}
+
 /// How often a random length is drawn on a shared connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]

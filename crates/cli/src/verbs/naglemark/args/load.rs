@@ -6,18 +6,18 @@ use std::time::Duration;
 use clap::ValueEnum;
 use serde::{Serialize, Serializer};
 use tinygram_engine::receiver::ack_policy::{AckTimer, Registered as AckEntry};
-use tinygram_naglemark::hosts::Over;
 use tinygram_naglemark::load::{Arrivals, Server, Sizes};
 
 mod values;
 
 use super::choices::{Chosen, ack_policy_names, policy_names};
+use super::costs::{Costs, costs};
 pub(in super::super) use values::{Level, Load};
 use values::{arrivals, load, server, sizes};
 
 use crate::echoed::{each_in_words, in_words, microseconds};
 use crate::flags::{Chance, OUTPUT, Output, Processors, RUN};
-use crate::values::{Names, ack_timer, count, duration, rate, shown_ack_timer};
+use crate::values::{ack_timer, count, duration, rate, shown_ack_timer};
 
 /// Measure policies under load: many connections, and requests that do not wait for answers.
 ///
@@ -35,10 +35,17 @@ pub(crate) struct Args {
     #[serde(skip)]
     pub(in super::super) policy: Vec<Chosen>,
 
-    /// Whose policy it is; the other end has Linux's
+    /// Whose policy it is; the other end has --other
     #[arg(long, value_enum, default_value_t = Ends::Both, value_name = "WHO", help_heading = POLICIES)]
     #[serde(serialize_with = "typed")]
     pub(in super::super) ends: Ends,
+
+    /// The other end's policy with --ends server or client: one name, of those that --policy takes [default: Linux's]
+    #[arg(
+        long, value_name = "NAME", value_parser = policy_names(), hide_possible_values = true, help_heading = POLICIES
+    )]
+    #[serde(serialize_with = "named")]
+    pub(in super::super) other: Option<Chosen>,
 
     /// Both ends' rules for acknowledging [default: linux]
     #[arg(
@@ -116,6 +123,11 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "answer_writes", help_heading = HOSTS)]
     pub(in super::super) gather: bool,
 
+    /// How long a thread of the server sleeps for a request before it computes; an event loop serves nobody meanwhile
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0us", help_heading = HOSTS)]
+    #[serde(rename = "pause_us", serialize_with = "microseconds")]
+    pub(in super::super) pause: Duration,
+
     /// How long the server computes for a request
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "2us", help_heading = HOSTS)]
     #[serde(rename = "service_us", serialize_with = "microseconds")]
@@ -126,12 +138,12 @@ pub(crate) struct Args {
     #[serde(rename = "digest_us", serialize_with = "microseconds")]
     pub(in super::super) digest: Duration,
 
-    /// What calls and segments cost both hosts
-    #[arg(
-        long, value_name = "NAME", value_parser = costs(), default_value = "linux-veth", help_heading = HOSTS
-    )]
-    #[serde(serialize_with = "costs_name")]
-    pub(in super::super) costs: Over,
+    /// What calls and segments cost both hosts: linux-veth, measured on one machine over a veth pair, where the sender pays for
+    /// the receiver's work on a segment; linux-tun, orders of magnitude, not measured; or a file of `naglemark costs`, measured
+    /// on yours
+    #[arg(long, value_name = "NAME|FILE", value_parser = costs, default_value = "linux-veth", help_heading = HOSTS)]
+    #[serde(serialize_with = "in_words")]
+    pub(in super::super) costs: Costs,
 
     /// Rate of the line between the hosts, bits per second [default: as fast as memory]
     #[arg(long, value_name = "RATE", value_parser = rate, help_heading = HOSTS)]
@@ -182,7 +194,7 @@ pub(crate) struct Args {
     #[serde(skip)]
     pub(in super::super) results: Output,
 
-    /// Write charts too, one SVG file for each ACK policy and latency
+    /// Write charts too, one SVG file for each ACK policy and latency; with several ACK policies one for each policy, too
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     #[serde(skip)]
     pub(in super::super) svg: Option<PathBuf>,
@@ -212,13 +224,14 @@ pub(in super::super) enum Format {
     Markdown,
 }
 
-fn costs() -> Names<Over> {
-    Names::new(COSTS)
-}
-
 fn typed<S: Serializer>(ends: &Ends, to: S) -> Result<S::Ok, S::Error> {
     let named = ends.to_possible_value();
     to.serialize_str(named.as_ref().map_or("", |it| it.get_name()))
+}
+
+/// Writes a policy as it is typed; absent if it is Linux's own.
+fn named<S: Serializer>(policy: &Option<Chosen>, to: S) -> Result<S::Ok, S::Error> {
+    policy.as_ref().map(Chosen::name).serialize(to)
 }
 
 fn milliseconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
@@ -229,21 +242,6 @@ fn milliseconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error
 fn timer<S: Serializer>(timer: &Option<AckTimer>, to: S) -> Result<S::Ok, S::Error> {
     timer.as_ref().map(shown_ack_timer).serialize(to)
 }
-
-fn costs_name<S: Serializer>(costs: &Over, to: S) -> Result<S::Ok, S::Error> {
-    let named = COSTS.iter().find(|(.., over)| over == costs);
-    to.serialize_str(named.map_or("", |(name, ..)| name))
-}
-
-/// Each with its name and its line of help.
-const COSTS: [(&str, &str, Over); 2] = [
-    (
-        "linux-veth",
-        "measured over a veth pair: the sender pays for the receiver's work on a segment",
-        Over::Veth,
-    ),
-    ("linux-tun", "orders of magnitude, not measured", Over::Tun),
-];
 
 const POLICIES: &str = "Policies";
 const LOAD: &str = "Load";

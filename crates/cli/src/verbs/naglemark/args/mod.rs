@@ -15,7 +15,9 @@ use crate::flags::{Chance, Impaired, OUTPUT, Output, Packets, Processors, RUN};
 use crate::values::{TypedLengths, ack_timer, count, duration, lengths, rate, size};
 
 mod choices;
+pub(super) mod costs;
 pub(super) mod load;
+pub(super) mod reports;
 
 pub(crate) use choices::{BackendName, Chosen, Format, LengthChoice, LinkName};
 use choices::{
@@ -263,6 +265,8 @@ pub(crate) enum Role {
         listen: SocketAddr,
     },
     Load(Box<load::Args>),
+    Reports(reports::Args),
+    Costs(costs::Args),
 }
 
 /// The most transfers per trial; more would take days, and all memory.

@@ -1,5 +1,6 @@
 //! `tinygram naglemark load`: policies under load.
 
+mod charts;
 mod show;
 
 use std::time::Duration;
@@ -109,6 +110,11 @@ fn plan(args: &Args) -> Result<LoadPlan, Failure> {
             "--policy all is not for load (accepted: the names of policies)".into(),
         )),
     };
+    if args.other.is_some() && args.ends == args::Ends::Both {
+        return Err(Failure::Input(
+            "--other: both ends have the policies of --policy (accepted: with --ends server or --ends client)".into(),
+        ));
+    }
     for load in &args.loads {
         if let Some(demand) = demand(load, None) {
             bounded(args, load, &demand)?;
@@ -127,6 +133,7 @@ fn plan(args: &Args) -> Result<LoadPlan, Failure> {
             args::Ends::Server => Ends::Server,
             args::Ends::Client => Ends::Client,
         },
+        other: args.other.as_ref().map(policy).transpose()?,
         programs: Programs {
             connections: args.connections,
             depth: args.depth,
@@ -137,6 +144,7 @@ fn plan(args: &Args) -> Result<LoadPlan, Failure> {
                 true => Replies::Gathered,
                 false => Replies::Each,
             },
+            pause: virtual_time(args.pause),
             service: virtual_time(args.service),
             digest: virtual_time(args.digest),
         },
@@ -158,7 +166,7 @@ fn hosts(args: &Args) -> Result<LoadedHosts, Failure> {
             "--window: nothing would be measured (accepted: more than 0s)".into(),
         ));
     }
-    let mut hosts = LoadedHosts::new(args.costs);
+    let mut hosts = LoadedHosts::new(args.costs.over);
     hosts.hosts.bits_per_second = args.rate;
     hosts.hosts.rtt = virtual_time(args.rtt);
     Ok(hosts)

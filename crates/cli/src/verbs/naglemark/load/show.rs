@@ -1,4 +1,4 @@
-//! What `naglemark load` shows: rows, knees, distances from the envelope, charts.
+//! What `naglemark load` shows: rows, knees, distances from the envelope.
 
 use serde::Serialize;
 use tinygram_naglemark::load::{
@@ -6,9 +6,7 @@ use tinygram_naglemark::load::{
     LoadRow, Metric, distance, envelope, is_simple,
 };
 use tinygram_report::units::grouped;
-use tinygram_report::{
-    Axis, Chart, Column, Document, Entry, Ink, Mark, Point, Row, Scale, Series, Table, csv, json,
-};
+use tinygram_report::{Column, Document, Entry, Ink, Row, Table, csv, json};
 
 use super::super::args::load::{Args, Format};
 use super::super::fields::Fields;
@@ -38,7 +36,7 @@ pub(super) fn parameters(args: &Args, plan: &LoadPlan) -> Fields {
 }
 
 /// The order of the parameters.
-const ORDER: [&str; 24] = [
+const ORDER: [&str; 26] = [
     "connections",
     "depth",
     "request",
@@ -48,9 +46,11 @@ const ORDER: [&str; 24] = [
     "arrivals",
     "server",
     "gather",
+    "pause_us",
     "service_us",
     "digest_us",
     "ends",
+    "other",
     "ack_timer",
     "loads",
     "closed",
@@ -348,83 +348,17 @@ impl Shown {
             ],
         }
     }
-
-    /// Returns a chart for each ACK policy and latency, with its file's name.
-    pub(super) fn charts(&self) -> Vec<(String, Chart)> {
-        let mut charts = Vec::new();
-        for (cell, _) in &self.knees.knees {
-            let acks = acks(cell);
-            for metric in Metric::ALL {
-                let name = format!("load-{acks}-{}.svg", metric.name());
-                if !charts.iter().any(|(known, _)| *known == name) {
-                    charts.push((name, self.chart(&acks, metric)));
-                }
-            }
-        }
-        charts
-    }
-
-    fn chart(&self, of: &str, metric: Metric) -> Chart {
-        let rows = &self.outcome.rows;
-        let points = |policy: &str| {
-            let own = rows
-                .iter()
-                .filter(|row| acks(&row.cell) == of && row.cell.policy.label() == policy);
-            let point = |row: &LoadRow| {
-                let load = planned(&row.cell.demand)?;
-                Some(Point::at(load, metric.of(&row.score)?.value))
-            };
-            own.filter_map(point).collect()
-        };
-        let policies = self.knees.knees.iter().map(|(cell, _)| cell);
-        let policies = policies.filter(|cell| acks(cell) == of);
-        let simple = policies.clone().filter(|cell| is_simple(&cell.policy));
-        let simple: Vec<&str> = simple.map(|cell| cell.policy.label()).collect();
-        let rings = match simple.is_empty() {
-            true => String::new(),
-            false => format!("; rings: the least of {}", simple.join(", ")),
-        };
-        let mut series: Vec<Series> = policies
-            .map(|cell| {
-                let label = cell.policy.label();
-                Series::new(label, Mark::Line, points(label))
-            })
-            .collect();
-        let least = envelope(rows, metric, |it| acks(it) == of && is_simple(&it.policy));
-        let place = |it: &tinygram_naglemark::load::Least<'_>| {
-            Some(Point::at(planned(&it.row.cell.demand)?, it.ms))
-        };
-        series.push(Series::new(
-            "envelope",
-            Mark::Rings,
-            least.iter().filter_map(place).collect(),
-        ));
-        Chart {
-            title: format!("Latency against load: {}, ACKs: {of}", metric.name()),
-            subtitle: format!(
-                "{} connections, {} under way on each; {} write(s) an answer{rings}",
-                self.connections, self.depth, self.answer_writes
-            ),
-            x: Axis::new("requests", "1/s"),
-            y: Axis {
-                scale: Scale::Decades,
-                ..Axis::new(metric.name(), "ms")
-            },
-            series,
-            ..Chart::default()
-        }
-    }
 }
 
 /// Returns the name of a cell's ACK policy; both hosts' own is Linux's.
-fn acks(cell: &LoadCell) -> String {
+pub(super) fn acks(cell: &LoadCell) -> String {
     cell.ack_policy
         .as_ref()
         .map_or_else(|| "linux".into(), ToString::to_string)
 }
 
 /// Returns the requests a second of an open loop that do not change.
-fn planned(demand: &Demand) -> Option<f64> {
+pub(super) fn planned(demand: &Demand) -> Option<f64> {
     match demand {
         Demand::Open(rate) => Some(*rate),
         Demand::Course(_) | Demand::Closed => None,
