@@ -29,16 +29,26 @@ use crate::verdict::story::{Story, Suspect};
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Conversation {
-    pub(crate) flow: Connection,
     /// Present once something worth telling happened.
     pub(crate) story: Option<Box<Story>>,
+    pub(crate) flow: Connection,
     /// Everything that can be said of it has been said.
     judged: bool,
 }
 
-/// Seventeen cache lines of 64 bytes.
+/// Seventeen cache lines of 64 bytes: each segment touches the first two, then come seven of each half, and what is seldom
+/// needed. The parts of a half begin with lines, too.
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Conversation>() == 17 * 64);
+const _: () = {
+    use crate::flow::half::Half;
+    use std::mem::offset_of;
+    assert!(offset_of!(Conversation, flow) + offset_of!(Connection, halves) == 2 * 64);
+    assert!(offset_of!(Half, turns) == 64);
+    assert!(offset_of!(Half, sent) == 2 * 64);
+    assert!(offset_of!(Half, tally) == 4 * 64);
+    assert!(size_of::<Half>() == 7 * 64);
+    assert!(size_of::<Conversation>() == 17 * 64);
+};
 
 impl Conversation {
     pub(crate) fn new(ends: Ends, id: u32, first: Mark) -> Self {

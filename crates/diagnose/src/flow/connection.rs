@@ -20,13 +20,15 @@ use tinygram_stalls::Protocol;
 pub(crate) struct Connection {
     pub(crate) ends: Ends,
     pub(crate) last_ns: i64,
+    /// The last frames, to know one that was recorded more than once.
+    pub(crate) copies: Copies,
     pub(crate) frames: u32,
     /// Counted from 0 in order of appearance.
     pub(crate) id: u32,
-    /// The last frames, to know one that was recorded more than once.
-    pub(crate) copies: Copies,
     /// How often the clock went back by more than queues lag.
     pub(crate) clock_steps: u32,
+    /// The TSval of each end's SYN.
+    pub(super) syn_stamps: [u32; 2],
     /// Which end opened the connection; a guess unless a SYN was seen.
     pub(crate) client: Option<u8>,
     pub(crate) handshake: bool,
@@ -40,8 +42,6 @@ pub(crate) struct Connection {
     /// `halves[i]` is the data sent by `ends[i]`.
     pub(crate) halves: [Half; 2],
     pub(crate) first: Mark,
-    /// The TSval of each end's SYN.
-    pub(super) syn_stamps: [u32; 2],
 }
 
 /// Whoever wants to know what is seen, when it is seen.

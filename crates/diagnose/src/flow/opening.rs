@@ -43,7 +43,7 @@ impl Connection {
         self.halves[1 - from].data_stamp = stamp;
         self.syn_stamps[from] = stamp;
         let half = &mut self.halves[from];
-        half.opened_again |= half.seen && half.next == segment.seq.wrapping_add(1);
+        half.rounds.opened_again |= half.seen && half.next == segment.seq.wrapping_add(1);
         half.seen = true;
         half.next = segment.seq.wrapping_add(1);
         half.acked = half.next;

@@ -77,7 +77,7 @@ impl Half {
             self.peak_opening = self.peak_opening.max(open);
         }
         self.last_len = len;
-        self.heard = segment.ack;
+        self.turns.heard_to = segment.ack;
         self.sent = mark;
         self.pushed = segment.flags.any(Flags::PSH);
         self.marks_pushes |= self.pushed;

@@ -11,6 +11,8 @@ pub(crate) struct Rounds {
     count: u8,
     /// Segments since the last acknowledgment.
     since_ack: u8,
+    /// Its SYN was sent again, so that its congestion window begins with one segment (RFC 5681, section 3.1).
+    pub(crate) opened_again: bool,
 }
 
 impl Rounds {

@@ -20,19 +20,21 @@ pub(crate) struct Tally {
     pub(crate) mergeable: u32,
     pub(crate) runs: u32,
     pub(crate) mergeable_bytes: u64,
-    /// How many followed each other so in the run under way, and of the long runs the short segments
-    /// and their bytes.
+    /// How many followed each other so in the run under way.
     run: u32,
+    pub(crate) delayed_acks: u32,
+
+    // Here another cache line begins: what happens seldom.
+    /// Of the long runs the short segments, and their bytes.
     pub(crate) in_long_runs: u32,
-    pub(crate) long_run_bytes: u64,
     pub(crate) retransmitted: u32,
+    pub(crate) long_run_bytes: u64,
     /// Of these the short ones that were alone in flight, and upon whose ACK new data left at once.
     pub(crate) overtaken: u32,
     /// Short segments sent while a short one was unacknowledged: neither Nagle nor Minshall.
     pub(crate) defied: u32,
     /// Short segments sent while only full ones were: Minshall, or BSD's idle per pass.
     pub(crate) past_full: u32,
-    pub(crate) delayed_acks: u32,
     /// Gaps in what the capture has of this direction.
     pub(crate) missed: u32,
 }

@@ -394,7 +394,7 @@ fn an_answer_comes_from_who_has_seen_all() {
     assert_eq!(heard(21, 2), (true, 0));
     let half = changed(Half::default(), |half| {
         half.turns.peer_spoke = true;
-        half.heard = 100;
+        half.turns.heard_to = 100;
     });
     let answer = |ack| half.is_answer(&Segment { ack, ..data(1, 1) });
     assert!(answer(101) && !answer(100) && !answer(99));

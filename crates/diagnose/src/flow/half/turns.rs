@@ -19,7 +19,10 @@ pub(crate) enum Turn {
 pub(crate) struct Turns {
     /// The peer's last data, and the last before it: when it was seen, in nanoseconds since the epoch, and
     /// the sequence number after it.
-    peer_data: [(i64, u32); 2],
+    peer_data_ns: [i64; 2],
+    peer_data_end: [u32; 2],
+    /// What of the peer's data the last segment acknowledged.
+    pub(crate) heard_to: u32,
     /// Length of a segment that the peer answered for itself.
     pub(crate) answered_len: u32,
     /// What the sender's run of data began with.
@@ -78,7 +81,8 @@ impl Turns {
     #[inline]
     pub(super) fn heard(&mut self, time_ns: i64, end: u32, answer: bool, last_len: u32) {
         self.peer_between = true;
-        self.peer_data = [(time_ns, end), self.peer_data[0]];
+        self.peer_data_ns = [time_ns, self.peer_data_ns[0]];
+        self.peer_data_end = [end, self.peer_data_end[0]];
         if answer {
             if self.turn_segments == 1 && !self.peer_spoke {
                 self.answered_len = last_len;
@@ -89,26 +93,31 @@ impl Turns {
 
     /// Returns whether the peer has said something at all.
     pub(crate) fn was_asked(&self) -> bool {
-        self.peer_data[0].0 != 0
+        self.peer_data_ns[0] != 0
     }
 
     /// Returns when the last data of the peer that this number acknowledges was seen, if it was one of the last two,
     /// in nanoseconds since the epoch; 0 before there was any.
     pub(crate) fn asked_ns(&self, ack: u32) -> Option<i64> {
-        let covered = |(_, end): &&(i64, u32)| (ack.wrapping_sub(*end) as i32) >= 0;
-        let asked = self.peer_data.iter().find(covered);
-        asked.map(|(at_ns, _)| *at_ns)
+        let covered = |&(_, end): &(i64, u32)| (ack.wrapping_sub(end) as i32) >= 0;
+        let asked = self.peer_data().find(covered);
+        asked.map(|(at_ns, _)| at_ns)
     }
 
     /// Returns whether a segment that acknowledges no more than this left before its sender had got data of the peer
     /// that was sent before an acknowledgment at this time, and so before it had got that. Data sent long before was
     /// lost.
     pub(super) fn lacks_data_before(&self, ack: u32, release_ns: i64) -> bool {
-        let before = |(at_ns, end): &(i64, u32)| {
-            *at_ns != 0
+        let before = |(at_ns, end): (i64, u32)| {
+            at_ns != 0
                 && (1..LEAST_TAIL_NS).contains(&(release_ns - at_ns))
-                && (ack.wrapping_sub(*end) as i32) < 0
+                && (ack.wrapping_sub(end) as i32) < 0
         };
-        self.peer_data.iter().any(before)
+        self.peer_data().any(before)
+    }
+
+    /// Returns time and end of the peer's last data, and of the last before it.
+    fn peer_data(&self) -> impl Iterator<Item = (i64, u32)> {
+        self.peer_data_ns.into_iter().zip(self.peer_data_end)
     }
 }

@@ -14,7 +14,7 @@ const MSS: u32 = 1000;
 fn acknowledged() -> Half {
     changed(Half::default(), |half| {
         half.seen = true;
-        (half.next, half.acked, half.heard) = (101, 101, 1);
+        (half.next, half.acked, half.turns.heard_to) = (101, 101, 1);
         half.sent = mark(1, 0);
         half.last_len = 100;
         half.released_flight = 100;

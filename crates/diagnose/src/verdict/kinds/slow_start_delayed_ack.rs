@@ -18,7 +18,7 @@ pub(crate) fn is(hold: &Hold, half: &Half) -> bool {
 pub(crate) fn timeout(hold: &Hold, half: &Half) -> Timeout {
     match begins(hold, half) {
         _ if was_lost_before(hold) => Timeout::Yes,
-        true if half.opened_again && hold.flight <= hold.mss => Timeout::Yes,
+        true if half.rounds.opened_again && hold.flight <= hold.mss => Timeout::Yes,
         true if hold.flight > hold.mss => Timeout::No,
         false if half.tally.retransmitted > 0 => Timeout::Yes,
         _ => hold.timeout,
