@@ -5,6 +5,7 @@
 pub(crate) mod about;
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use tinygram_stalls::thresholds::doubt;
 use tinygram_stalls::{Kind, Side};
@@ -42,15 +43,27 @@ pub(crate) struct Conversation {
 const _: () = {
     use crate::flow::half::Half;
     use std::mem::offset_of;
-    assert!(offset_of!(Conversation, flow) + offset_of!(Connection, halves) == 2 * 64);
+    assert!(offset_of!(Conversation, flow) + offset_of!(Connection, halves) == HALVES * 64);
     assert!(offset_of!(Half, turns) == 64);
     assert!(offset_of!(Half, sent) == 2 * 64);
     assert!(offset_of!(Half, tally) == 4 * 64);
-    assert!(size_of::<Half>() == 7 * 64);
+    assert!(size_of::<Half>() == HALF * 64);
     assert!(size_of::<Conversation>() == 17 * 64);
 };
 
 impl Conversation {
+    /// Returns the cache lines that a segment touches which tells most of the data that `ends[end]` sends: the first two, two of
+    /// each half, and the others of one.
+    #[inline]
+    pub(crate) fn lines(end: usize) -> [Range<usize>; 3] {
+        let half = |end: usize| HALVES + HALF * end;
+        [
+            0..half(0) + 2,
+            half(1)..half(1) + 2,
+            half(end) + 2..half(end + 1),
+        ]
+    }
+
     pub(crate) fn new(ends: Ends, id: u32, first: Mark) -> Self {
         Self {
             flow: Connection::new(ends, id, first),
@@ -332,6 +345,11 @@ impl Teller<'_, '_> {
 fn evidence(flow: &Connection, from: usize) -> Evidence<'_> {
     Evidence::of(&flow.halves[from], flow.halves[1 - from].blur_ns())
 }
+
+/// The cache line with which the two halves begin.
+const HALVES: usize = 2;
+/// How many lines a half has.
+const HALF: usize = 7;
 
 #[cfg(test)]
 mod tests;

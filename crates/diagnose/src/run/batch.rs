@@ -8,6 +8,7 @@ use super::front::{Front, LAST_TIME_NS};
 use super::shard::{Hears, Placed, Shard};
 use super::table::{self, Hint, Key};
 use crate::conversation::about::About;
+use crate::flow::ends::Ends;
 use crate::flow::mark::Mark;
 
 /// Segments that are read together: each is in the parcel of the share to which its connection belongs, or all are in one
@@ -44,6 +45,8 @@ struct Packed {
     at: u16,
     /// The share of its connection.
     share: u8,
+    /// The end of whose data it tells most: it carries some, or acknowledges some.
+    of: u8,
 }
 
 const _: () = assert!(size_of::<Packed>() == 64);
@@ -85,7 +88,13 @@ impl Batch {
             && let Some(plain) = decode::plain(frame)
         {
             front.note_segment(frame.time_ns);
-            self.put(frame.time_ns, at, &plain.ends(), Some(plain));
+            self.put(
+                frame.time_ns,
+                at,
+                &plain.ends(),
+                plain.payload(),
+                Some(plain),
+            );
         } else {
             self.pack_any(frame, at, front);
         }
@@ -97,7 +106,7 @@ impl Batch {
         let mark = front.note(frame.time_ns, &decoded.look);
         if let (Some(_), Ok((segment, _))) = (mark, &decoded.look) {
             let ends = [segment.source, segment.destination];
-            let parcel = self.put(frame.time_ns, at, &ends, None);
+            let parcel = self.put(frame.time_ns, at, &ends, segment.payload, None);
             parcel.decoded.push(decoded);
         }
     }
@@ -109,17 +118,20 @@ impl Batch {
         time_ns: i64,
         at: u16,
         ends: &[Endpoint; 2],
+        payload: u32,
         plain: Option<Plain>,
     ) -> &mut Parcel {
         let share = table::share(&ends[0], &ends[1], self.shares);
         let mask = self.parcels.len() - 1;
         let parcel = &mut self.parcels[share & mask];
+        let (_, from) = Ends::between(ends[0], ends[1]);
         parcel.segments.push(Packed {
             time_ns,
             plain,
             hash: self.key.hash(ends),
             at,
             share: share as u8,
+            of: from as u8 ^ u8::from(payload == 0),
         });
         parcel
     }
@@ -141,7 +153,9 @@ impl Batch {
                 table(packed).fetch_hint(packed.hash);
             }
             let packed = segments.get(at);
-            packed.map_or(Hint::NONE, |packed| table(packed).foresee(packed.hash))
+            packed.map_or(Hint::NONE, |packed| {
+                table(packed).foresee(packed.hash, packed.of)
+            })
         };
         let mut hints: [Hint; AHEAD] = std::array::from_fn(|at| foresee(shards, at));
         for (at, packed) in segments.iter().enumerate() {

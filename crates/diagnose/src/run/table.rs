@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::ops::Range;
 
 use hashbrown::HashTable;
 use tinygram_wire::endpoint::Endpoint;
@@ -89,15 +90,18 @@ impl Table {
     #[inline]
     pub(crate) fn fetch_hint(&self, hash: u32) {
         let at = hash as usize & (self.hints.len() - 1);
-        fetch(std::slice::from_ref(&self.hints[at]));
+        fetch(&self.hints[at], 0..1);
     }
 
-    /// Returns the slot in which a connection with this hash probably is, and lets its memory be read.
+    /// Returns the slot in which a connection with this hash probably is, and lets the memory be read that a segment touches
+    /// which tells most of the data of one end.
     #[inline]
-    pub(crate) fn foresee(&self, hash: u32) -> Hint {
+    pub(crate) fn foresee(&self, hash: u32, end: u8) -> Hint {
         let slot = self.hints[hash as usize & (self.hints.len() - 1)];
         if let Some(connection) = self.slots.get(slot as usize) {
-            fetch(std::slice::from_ref(connection));
+            for lines in Conversation::lines(end.into()) {
+                fetch(connection, lines);
+            }
         }
         Hint(slot)
     }
@@ -249,16 +253,20 @@ fn spread(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }
 
-/// Lets the processor fetch the memory of some things which will soon be needed, where it has an instruction for that.
+/// Lets the processor fetch some cache lines of a thing which will soon be needed, where it has an instruction for that.
 #[inline]
-pub(crate) fn fetch<T>(soon: &[T]) {
+fn fetch<T>(soon: &T, lines: Range<usize>) {
     #[cfg(target_arch = "x86_64")]
-    for at in (0..size_of_val(soon).min(MOST_FETCHED)).step_by(64) {
+    for line in lines {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the address is within the slice, and fetching changes nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(soon.as_ptr().cast::<i8>().add(at)) };
+        let at = std::ptr::from_ref(soon)
+            .cast::<i8>()
+            .wrapping_add(64 * line);
+        // SAFETY: fetching reads nothing and changes nothing, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at) };
     }
-    let _ = soon;
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (soon, lines);
 }
 
 #[inline]
@@ -269,10 +277,6 @@ fn fold(a: u64, b: u64) -> u64 {
 
 /// The golden ratio's fraction of 2^64: multiplied by it, neighbours come far apart in the upper bits.
 const SPREADS: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// The most bytes that are fetched at a time.
-#[cfg(target_arch = "x86_64")]
-const MOST_FETCHED: usize = size_of::<Conversation>();
 
 #[cfg(test)]
 mod tests;

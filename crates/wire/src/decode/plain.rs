@@ -88,6 +88,13 @@ impl Plain {
         [0, 1].map(|end| Endpoint::v4(self.addresses[end], self.ports[end]))
     }
 
+    /// Returns the length of its payload, in bytes.
+    #[inline]
+    #[must_use]
+    pub fn payload(&self) -> u32 {
+        self.payload
+    }
+
     /// Returns the segment.
     #[expect(clippy::inline_always, reason = "its result is large, and not copied")]
     #[inline(always)]

@@ -105,16 +105,16 @@ fn hints_lead_to_connections_and_harm_nothing() {
     for (port, &known) in (1..=3000).zip(&slots) {
         let ends = of_port(port);
         let hash = KEY.hash(&ends.ends);
-        let hint = table.foresee(hash);
+        let hint = table.foresee(hash, 0);
         led += u32::from(hint.0 as usize == known);
         assert_eq!(table.find(&ends, hash, hint), Some(known));
         assert_eq!(table.find(&ends, hash, Hint(17)), Some(known));
         // What was found without it is foreseen from then on.
-        assert_eq!(table.foresee(hash).0 as usize, known);
+        assert_eq!(table.foresee(hash, 0).0 as usize, known);
     }
     assert!(led > 2000, "{led}");
     let (ends, hash) = (of_port(9), KEY.hash(&of_port(9).ends));
-    let hint = table.foresee(hash);
+    let hint = table.foresee(hash, 0);
     table.take(slots[8]);
     assert_eq!(table.find(&ends, hash, hint), None);
 }
