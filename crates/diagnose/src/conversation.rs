@@ -9,7 +9,8 @@ use std::ops::Range;
 
 use tinygram_stalls::thresholds::doubt;
 use tinygram_stalls::{Kind, Side};
-use tinygram_wire::decode::{Around, Segment};
+use tinygram_wire::decode::Gist;
+use tinygram_wire::options::Options;
 
 use crate::conversation::about::About;
 use crate::findings;
@@ -72,13 +73,14 @@ impl Conversation {
         }
     }
 
-    /// Takes a segment into account; what it brings to light goes to `found`.
+    /// Takes a segment into account, with its options if it has other ones than timestamps; what it brings to light goes to
+    /// `found`.
     #[expect(clippy::inline_always, reason = "a part of the loop over all frames")]
     #[inline(always)]
     pub(crate) fn segment(
         &mut self,
-        segment: &Segment,
-        around: &Around,
+        segment: &Gist,
+        options: Option<&Options>,
         from: usize,
         mark: Mark,
         telling: Telling<'_>,
@@ -87,7 +89,7 @@ impl Conversation {
             story: &mut self.story,
             telling,
         };
-        if self.flow.segment(segment, around, from, mark, &mut teller) {
+        if self.flow.segment(segment, options, from, mark, &mut teller) {
             let Teller { telling, .. } = teller;
             self.end(telling);
         }

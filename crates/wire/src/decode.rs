@@ -15,7 +15,7 @@ use crate::capture::{Frame, LinkType};
 use crate::endpoint::Endpoint;
 use crate::options::{self, Options};
 
-pub use plain::{Plain, plain};
+pub use plain::{Gist, Plain, plain};
 
 /// What one TCP segment says, as far as the captured part of the frame shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use etherparse::{PacketBuilder, SlicedPacket, TcpOptionElement, TransportSlice};
 use proptest::prelude::*;
 use tinygram_engine::Flags;
 use tinygram_wire::capture::{Frame, LinkType};
-use tinygram_wire::decode::{self, Segment};
+use tinygram_wire::decode::{self, Gist, Segment};
+use tinygram_wire::options::Options;
 
 #[derive(Clone, Debug)]
 struct Shape {
@@ -239,10 +240,13 @@ proptest! {
             wire_len,
         };
         if let Some(plain) = decode::plain(&frame) {
-            let [source, destination] = plain.ends();
-            let said = (plain.segment(), plain.around());
-            prop_assert_eq!([said.0.source, said.0.destination], [source, destination]);
-            prop_assert_eq!(decode::look(&frame), Ok(said));
+            let (segment, around) = decode::look(&frame).expect("a segment");
+            prop_assert_eq!(plain.ends(), [segment.source, segment.destination]);
+            prop_assert_eq!(*plain.gist(), Gist::of(&segment, &around));
+            let timestamps = segment.options.timestamps;
+            prop_assert_eq!(segment.options, Options { timestamps, ..Options::default() });
+            prop_assert_eq!(plain.gist().timestamps(), timestamps);
+            prop_assert_eq!(plain.gist().flags(), segment.flags);
         }
     }
 }
@@ -274,7 +278,7 @@ fn the_usual_frame_is_plain() {
     let plain = decode::plain(&frame(&data)).expect("plain");
     let [source, destination] = plain.ends();
     assert_eq!((source.port, destination.port), (40_000, 80));
-    assert_eq!(plain.around().head.len(), 8);
+    assert_eq!(plain.gist().head.len(), 8);
     let stamped = Shape {
         options: vec![
             TcpOptionElement::Noop,
@@ -285,7 +289,7 @@ fn the_usual_frame_is_plain() {
     };
     let data = stamped.bytes();
     let plain = decode::plain(&frame(&data)).expect("plain");
-    let stamps = plain.segment().options.timestamps.expect("timestamps");
+    let stamps = plain.gist().timestamps().expect("timestamps");
     assert_eq!((stamps.value, stamps.echo), (7, 9));
     let tagged = Shape { tags: 1, ..shape };
     assert_eq!(decode::plain(&frame(&tagged.bytes())), None);

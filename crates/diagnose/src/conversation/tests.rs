@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::flow::half::Half;
-use crate::flow::half::tests::{ack, data, mark};
+use crate::flow::half::tests::{ack, data, gist, mark};
 use tinygram_engine::{Flags, Timestamps};
+use tinygram_wire::decode::Segment;
 
 const MS: i64 = 1_000_000;
 
@@ -16,7 +17,7 @@ struct Told {
 
 impl Told {
     fn new() -> Self {
-        let (ends, from) = Ends::of(&data(1, 1));
+        let (ends, from) = Ends::between(data(1, 1).source, data(1, 1).destination);
         assert_eq!(from, 0);
         Self {
             connection: Conversation::new(ends, 0, mark(1, 0)),
@@ -28,10 +29,9 @@ impl Told {
     fn takes(&mut self, at_ns: i64, from: usize, segment: &Segment) -> &mut Self {
         self.frame += 1;
         let at = mark(self.frame, at_ns);
-        let around = Around::default();
         self.connection.segment(
-            segment,
-            &around,
+            &gist(segment),
+            Some(&segment.options),
             from,
             at,
             Telling {
@@ -58,9 +58,18 @@ fn syn(seq: u32, flags: Flags) -> Segment {
 #[test]
 fn ports_are_used_again_by_a_syn_with_other_numbers() {
     let mut told = Told::new();
-    assert!(!told.connection.flow.is_reuse(&syn(100, Flags::SYN), 0, 0));
+    assert!(
+        !told
+            .connection
+            .flow
+            .is_reuse(&gist(&syn(100, Flags::SYN)), 0, 0)
+    );
     told.takes(0, 0, &syn(100, Flags::SYN));
-    let is_reuse = |told: &Told, seq, flags| told.connection.flow.is_reuse(&syn(seq, flags), 0, MS);
+    let is_reuse = |told: &Told, seq, flags| {
+        told.connection
+            .flow
+            .is_reuse(&gist(&syn(seq, flags)), 0, MS)
+    };
     assert!(!is_reuse(&told, 100, Flags::SYN));
     assert!(is_reuse(&told, 101, Flags::SYN));
     assert!(!is_reuse(&told, 101, Flags::SYN.with(Flags::ACK)));
@@ -68,7 +77,11 @@ fn ports_are_used_again_by_a_syn_with_other_numbers() {
     told.takes(MS, 0, &data(101, 10));
     assert!(is_reuse(&told, 100, Flags::SYN));
     told.connection.flow.closed = true;
-    assert!(told.connection.flow.is_reuse(&syn(7, Flags::SYN), 1, MS));
+    assert!(
+        told.connection
+            .flow
+            .is_reuse(&gist(&syn(7, Flags::SYN)), 1, MS)
+    );
 }
 
 /// Where the SYN itself was not captured its answer tells, unless that is an old one; and where time goes back,
@@ -80,7 +93,7 @@ fn ports_are_used_again_by_an_answer_with_other_numbers_or_at_another_time() {
     told.takes(second, 0, &syn(100, answer));
     let is_reuse = |told: &Told, seq, at_ns| {
         let answer = syn(seq, answer);
-        told.connection.flow.is_reuse(&answer, 0, at_ns)
+        told.connection.flow.is_reuse(&gist(&answer), 0, at_ns)
     };
     // Nothing but the handshake is known.
     assert!(!is_reuse(&told, 5_000, second));
@@ -95,8 +108,8 @@ fn ports_are_used_again_by_an_answer_with_other_numbers_or_at_another_time() {
         told.connection.flow.halves[1].next.wrapping_sub(1),
         Flags::SYN,
     );
-    assert!(told.connection.flow.is_reuse(&repeated, 1, -1));
-    assert!(!told.connection.flow.is_reuse(&repeated, 1, 0));
+    assert!(told.connection.flow.is_reuse(&gist(&repeated), 1, -1));
+    assert!(!told.connection.flow.is_reuse(&gist(&repeated), 1, 0));
     // The old one changes nothing.
     told.takes(second, 0, &syn(100, answer));
     assert_eq!((told.half().next, told.half().sent.frame), (111, 2));
@@ -208,7 +221,7 @@ fn who_has_the_stamp_of_the_last_data_left_with_it() {
         let next = stamped(data(111, 10), now_stamp);
         told.connection
             .flow
-            .left_with_the_last(&next, 0, mark(9, at(last_ms + 40)))
+            .left_with_the_last(&gist(&next), 0, mark(9, at(last_ms + 40)))
     };
     assert!(left(1, 30, 1030));
     assert!(!left(1, 30, 1031) && !left(1, 30, 1070));

@@ -4,7 +4,7 @@ use super::finding::{Facts, Finding, cost_ns};
 use super::tinygram_flood;
 use crate::flow::connection::Connection;
 use crate::flow::half::Half;
-use crate::flow::half::tests::{changed, opened_with};
+use crate::flow::half::tests::{changed, gist, opened_with};
 use crate::flow::hold::Behind;
 use crate::flow::hold::Hold;
 use crate::flow::mark::Mark;
@@ -62,7 +62,7 @@ fn idleness_cuts_a_window_to_an_initial_one() {
         })
     };
     let pause = |half: &Half, len: u32, at_ms: f64, rtt_ns| {
-        let segment = crate::flow::half::tests::data(1, len);
+        let segment = gist(&crate::flow::half::tests::data(1, len));
         idle_restart::pause(half, &segment, mark(12, (at_ms * 1e6) as i64), MSS, rtt_ns)
     };
     let cut = |half: &Half| pause(half, MSS, 100.0, rtt_ns).is_some();

@@ -2,7 +2,8 @@
 
 use tinygram_engine::Flags;
 use tinygram_stalls::thresholds::{BURST_NS, CLOCK_STEP_NS, FINEST_NS, QUEUE_LAG_NS, RTO_MIN_NS};
-use tinygram_wire::decode::{Around, Segment};
+use tinygram_wire::decode::Gist;
+use tinygram_wire::options::Options;
 
 use super::copies::Copies;
 use super::ends::Ends;
@@ -74,7 +75,7 @@ impl Connection {
     }
 
     #[inline]
-    fn note_number(&mut self, segment: &Segment, around: &Around, from: usize) {
+    fn note_number(&mut self, segment: &Gist, from: usize) {
         let mss = self.mss(from);
         // What offload joined was several packets.
         let packets = match segment.payload > mss {
@@ -82,16 +83,17 @@ impl Connection {
             false => 1,
         };
         let numbers = &mut self.halves[from].numbers;
-        numbers.note(around.identification, packets as u16);
+        numbers.note(segment.identification, packets as u16);
     }
 
-    /// Takes a segment into account, and tells what it shows. Returns true if the segment resets the connection.
+    /// Takes a segment into account, with its options if it has other ones than timestamps, and tells what it shows. Returns
+    /// true if the segment resets the connection.
     #[expect(clippy::inline_always, reason = "a part of the loop over all frames")]
     #[inline(always)]
     pub(crate) fn segment(
         &mut self,
-        segment: &Segment,
-        around: &Around,
+        segment: &Gist,
+        options: Option<&Options>,
         from: usize,
         mut mark: Mark,
         witness: &mut impl Witness,
@@ -101,33 +103,38 @@ impl Connection {
         mark.time_ns = self.straighten(mark.time_ns);
         self.frames += 1;
         self.recent = true;
-        if self.copies.has(segment, around, from, mark.time_ns) {
+        if self.copies.has(segment, from, mark.time_ns) {
             witness.saw(self, from, Seen::Plain(mark, Plain::Copy));
             return false;
         }
         self.halves[from].spoke = true;
-        self.note_number(segment, around, from);
-        if segment.flags.any(Flags::SYN | Flags::RST) {
-            if segment.flags.any(Flags::RST) {
+        self.note_number(segment, from);
+        if segment.flags().any(Flags::SYN | Flags::RST) {
+            if segment.flags().any(Flags::RST) {
                 return true;
             }
-            self.halves[from].path.ttl = around.ttl;
-            self.on_syn(segment, from, mark);
+            self.halves[from].path.ttl = segment.ttl;
+            self.on_syn(segment, options, from, mark);
             self.settle_mss();
             return false;
         }
-        if segment.flags.any(Flags::ACK) {
+        if segment.flags().any(Flags::ACK) {
             let syn_ttl = self.halves[from].path.ttl;
-            self.halves[1 - from].path.came_from(syn_ttl, around.ttl);
+            self.halves[1 - from].path.came_from(syn_ttl, segment.ttl);
+            if let Some(block) = options.and_then(|options| options.sack.iter().next())
+                && self.halves[1 - from].seen
+            {
+                self.halves[1 - from].note_sack(segment.ack, block);
+            }
             self.on_ack(segment, from, mark);
         }
         if segment.payload == 0 {
             witness.saw(self, from, Seen::Plain(mark, Plain::NoData));
         } else {
-            self.on_payload(segment, around, from, mark, witness);
+            self.on_payload(segment, from, mark, witness);
         }
         self.note_window(segment, from, mark, witness);
-        if segment.flags.any(Flags::FIN) {
+        if segment.flags().any(Flags::FIN) {
             self.on_fin(from, mark, witness);
         }
         false
@@ -153,7 +160,7 @@ impl Connection {
     }
 
     #[inline]
-    fn on_ack(&mut self, segment: &Segment, from: usize, mark: Mark) {
+    fn on_ack(&mut self, segment: &Gist, from: usize, mark: Mark) {
         let peer_window = self.halves[from].window;
         let mss = self.mss(1 - from);
         let half = &mut self.halves[1 - from];
@@ -170,20 +177,13 @@ impl Connection {
         half.on_ack(segment, mark, peer_window, mss);
     }
 
-    fn on_payload(
-        &mut self,
-        segment: &Segment,
-        around: &Around,
-        from: usize,
-        mark: Mark,
-        witness: &mut impl Witness,
-    ) {
+    fn on_payload(&mut self, segment: &Gist, from: usize, mark: Mark, witness: &mut impl Witness) {
         if self.protocol.is_none()
-            && around.head.len() >= 4
+            && segment.head.len() >= 4
             && self.halves[from].tally.segments == 0
         {
             let server = self.ends.ends[1 - self.client()].port;
-            self.protocol = Protocol::of(server, &around.head);
+            self.protocol = Protocol::of(server, &segment.head);
         }
         let mss = self.mss(from);
         match self.halves[from].arrival(segment, mark.time_ns) {
@@ -217,14 +217,14 @@ impl Connection {
                 half.tally.missed += u32::from(!first);
                 self.begin_turn(from, if first { Turn::Answer } else { Turn::None }, witness);
             }
-            Arrival::InOrder => self.on_new_data(segment, around, from, mark, mss, witness),
+            Arrival::InOrder => self.on_new_data(segment, from, mark, mss, witness),
         }
         self.was_lost(from, witness);
         let half_window = self.halves[1 - from].peak_window / 2;
         let distance_ns = self.halves[1 - from].receiver_distance_ns();
         let half = &mut self.halves[from];
         let with_stamps = half.timestamps;
-        half.on_data(segment, around, mark, mss, half_window, distance_ns);
+        half.on_data(segment, mark, mss, half_window, distance_ns);
         if half.timestamps != with_stamps || !self.offered_mss() {
             self.settle_mss();
         }
@@ -240,8 +240,7 @@ impl Connection {
     #[inline]
     fn on_new_data(
         &mut self,
-        segment: &Segment,
-        around: &Around,
+        segment: &Gist,
         from: usize,
         mark: Mark,
         mss: u32,
@@ -287,7 +286,7 @@ impl Connection {
             held => held,
         };
         match pause {
-            Pause::Held(hold) => self.was_held(hold, segment, around, from, mark, witness),
+            Pause::Held(hold) => self.was_held(hold, segment, from, mark, witness),
             Pause::Thought => {
                 let half = &mut self.halves[from];
                 let since_ns = (mark.time_ns - half.sent.time_ns).max(distance_ns.unwrap_or(0));
@@ -304,7 +303,7 @@ impl Connection {
             Pause::Early => {
                 // As seen from the sender, small data was unacknowledged.
                 let half = &mut self.halves[from];
-                let exempt = half.urgent || segment.flags.any(Flags::URG | Flags::FIN);
+                let exempt = half.urgent || segment.flags().any(Flags::URG | Flags::FIN);
                 half.tally.defied += u32::from(!exempt);
                 self.rested(from, mark, distance_ns, witness);
             }
@@ -395,7 +394,7 @@ impl Connection {
     /// the congestion window that idleness had cut.
     fn ends_first_flight(
         &mut self,
-        segment: &Segment,
+        segment: &Gist,
         from: usize,
         mark: Mark,
         mss: u32,

@@ -2,7 +2,7 @@
 //! tunnel or a router. Only the first copy counts.
 
 use tinygram_stalls::thresholds::{COPY_NS, NUMBERED_COPY_NS};
-use tinygram_wire::decode::{Around, Segment};
+use tinygram_wire::decode::Gist;
 
 /// The last frames of a connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,18 +21,12 @@ struct Print {
 impl Copies {
     /// Returns true if the same frame was recorded a moment ago; remembers the frame.
     #[inline]
-    pub(crate) fn has(
-        &mut self,
-        segment: &Segment,
-        around: &Around,
-        from: usize,
-        time_ns: i64,
-    ) -> bool {
-        let hash = hash(segment, around, from);
+    pub(crate) fn has(&mut self, segment: &Gist, from: usize, time_ns: i64) -> bool {
+        let hash = hash(segment, from);
         let time_us = (time_ns / 1_000) as u32;
         // Two frames with one number are one packet; without numbers, only frames close together
         // are.
-        let near_us = if around.identification == 0 {
+        let near_us = if segment.identification == 0 {
             (COPY_NS / 1_000) as u32
         } else {
             (NUMBERED_COPY_NS / 1_000) as u32
@@ -50,16 +44,15 @@ impl Copies {
 
 /// Hashes a segment without its time to live, which a router between two taps changes.
 #[inline]
-fn hash(segment: &Segment, around: &Around, from: usize) -> u32 {
+fn hash(segment: &Gist, from: usize) -> u32 {
     let stamps = segment
-        .options
-        .timestamps
+        .timestamps()
         .map_or(0, |t| t.value ^ t.echo.rotate_left(16));
     let numbers = u64::from(segment.seq) << 32 | u64::from(segment.ack);
     let rest = u64::from(segment.payload) << 40
-        | u64::from(around.identification) << 24
+        | u64::from(segment.identification) << 24
         | u64::from(segment.window) << 8
-        | u64::from(segment.flags.bits()) << 1
+        | u64::from(segment.flags().bits()) << 1
         | from as u64;
     let mixed = (numbers ^ u64::from(stamps).rotate_left(13)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         ^ rest.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);

@@ -1,7 +1,7 @@
 //! What a segment tells of the receive window of its sender, and of the sender's end.
 
 use tinygram_stalls::thresholds::BURST_NS;
-use tinygram_wire::decode::Segment;
+use tinygram_wire::decode::Gist;
 
 use super::connection::{Connection, Witness};
 use super::half::Turn;
@@ -12,7 +12,7 @@ impl Connection {
     #[inline]
     pub(super) fn note_window(
         &mut self,
-        segment: &Segment,
+        segment: &Gist,
         from: usize,
         mark: Mark,
         witness: &mut impl Witness,

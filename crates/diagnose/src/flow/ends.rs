@@ -2,7 +2,6 @@
 
 use std::hint::select_unpredictable;
 
-use tinygram_wire::decode::Segment;
 use tinygram_wire::endpoint::Endpoint;
 
 /// The two ends of a connection, the smaller first.
@@ -12,12 +11,6 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Returns the ends of a segment's connection, and which of them sent it.
-    #[inline]
-    pub(crate) fn of(segment: &Segment) -> (Self, usize) {
-        Self::between(segment.source, segment.destination)
-    }
-
     /// Returns the ends of a connection, and which of them is the `source`.
     #[inline]
     pub(crate) fn between(source: Endpoint, destination: Endpoint) -> (Self, usize) {

@@ -10,7 +10,6 @@ use super::connection::Connection;
 use super::half::{Half, Tally};
 use super::hold::Hold;
 use tinygram_stalls::{Pieces, Protocol, Roles, Side};
-use tinygram_wire::decode::Around;
 
 impl Connection {
     /// Returns the round trip between the hosts, if both parts of it are known.
@@ -122,11 +121,11 @@ impl Connection {
     }
 
     /// Returns what the last segment of a half and the one that follows it were to the programs.
-    pub(crate) fn pieces(&self, from: usize, next: &Around, next_len: u32) -> Pieces {
+    pub(crate) fn pieces(&self, from: usize, next: &[u8], next_len: u32) -> Pieces {
         let half = &self.halves[from];
         let protocol = self.protocol();
         let told = protocol.map_or(Pieces::Unknown, |protocol| {
-            protocol.pieces(&half.head, half.last_len, &next.head)
+            protocol.pieces(&half.head, half.last_len, next)
         });
         // A segment of that length was answered on its own before, so it is a whole message.
         let whole = |len: u32| half.turns.answered_len == len && len > 0;
@@ -138,7 +137,7 @@ impl Connection {
 
     /// Returns whether the last segment of a TLS server and the next are records of one length right behind the handshake:
     /// session tickets (RFC 8446, section 4.6.1), for which no client waits.
-    pub(crate) fn are_tickets(&self, from: usize, hold: &Hold, next: &Around) -> bool {
+    pub(crate) fn are_tickets(&self, from: usize, hold: &Hold, next: &[u8]) -> bool {
         let half = &self.halves[from];
         let is_record = |head: &[u8]| {
             head.first() == Some(&APPLICATION_DATA)
@@ -149,7 +148,7 @@ impl Connection {
             && half.tally.answers <= 1
             && hold.trigger_len == hold.held_len
             && is_record(&half.head)
-            && is_record(&next.head)
+            && is_record(next)
     }
 
     /// Returns whether a relay or a VPN inside the capturing host, or beside it, stands between the ends, by what no

@@ -31,7 +31,7 @@ use self::turns::Turns;
 use super::mark::Mark;
 use super::numbers::Numbers;
 use super::odds::Odds;
-use tinygram_wire::decode::{Head, Segment};
+use tinygram_wire::decode::{Gist, Head};
 
 /// The sender's side of one direction, as far as the capture shows it. Kept small: a capture may
 /// hold hundreds of thousands of connections open at once. Its parts have writers of their own.
@@ -252,13 +252,13 @@ impl Half {
     }
 
     /// Returns whether this segment answers the peer: the peer spoke, and the segment's sender has received it.
-    pub(crate) fn is_answer(&self, segment: &Segment) -> bool {
+    pub(crate) fn is_answer(&self, segment: &Gist) -> bool {
         self.turns.peer_spoke && (segment.ack.wrapping_sub(self.turns.heard_to) as i32) > 0
     }
 
     /// Returns whether this segment may answer the peer's data instead of having been released by the last ACK. It
     /// acknowledges that data for the first time, and the data came just before the ACK.
-    pub(crate) fn may_answer(&self, segment: &Segment) -> bool {
+    pub(crate) fn may_answer(&self, segment: &Gist) -> bool {
         if (segment.ack.wrapping_sub(self.turns.heard_to) as i32) <= 0 {
             return false;
         }
@@ -375,12 +375,12 @@ impl Half {
     /// Notes data of the peer. It is an answer only if the peer has received all that this sender sent. Data that
     /// crosses on the way ends no wait.
     #[inline]
-    pub(crate) fn hear(&mut self, segment: &Segment, time_ns: i64) {
+    pub(crate) fn hear(&mut self, segment: &Gist, time_ns: i64) {
         let end = segment.seq.wrapping_add(segment.payload);
         let seen_all = (segment.ack.wrapping_sub(self.next) as i32) >= 0;
         let answer = seen_all || !self.seen;
         self.turns.heard(time_ns, end, answer, self.last_len);
-        if let Some(stamps) = segment.options.timestamps {
+        if let Some(stamps) = segment.timestamps() {
             self.data_stamp = stamps.value;
         }
     }
@@ -391,7 +391,7 @@ impl Half {
     }
 
     #[inline]
-    pub(crate) fn arrival(&self, segment: &Segment, time_ns: i64) -> Arrival {
+    pub(crate) fn arrival(&self, segment: &Gist, time_ns: i64) -> Arrival {
         if !self.seen {
             return Arrival::Hole;
         }

@@ -11,7 +11,7 @@ use tinygram_stalls::thresholds::{
     KERNEL_WAKES_NS, LAN_NS, LATE_ACK_NS, OFF_THE_PATH_IN, OFF_THE_WAIT_IN, PATH_VARIES_IN,
     RTO_MIN_NS, SAME_HOST_NS, SCHEDULED_NS, SECOND_PLACE, STANDARD_RTO_NS, THIRD_PLACE,
 };
-use tinygram_wire::decode::{Head, Segment};
+use tinygram_wire::decode::{Gist, Head};
 
 use crate::flow::half::{Half, Resent};
 use crate::flow::mark::Mark;
@@ -156,7 +156,7 @@ pub(crate) fn pause(
     sender: &Half,
     sender_distance_ns: Option<i64>,
     exact: Option<i64>,
-    segment: &Segment,
+    segment: &Gist,
     mark: Mark,
     mss: u32,
 ) -> Pause {
@@ -194,7 +194,7 @@ pub(crate) fn pause(
     );
     // A sender that has not seen the ACK cannot have been released by it (RFC 7323, section 4.3); but
     // not every stack takes the timestamps of pure ACKs in.
-    let unaware = match (release.stamp, segment.options.timestamps) {
+    let unaware = match (release.stamp, segment.timestamps()) {
         (Some(stamp), Some(own)) => sender.echoes_acks && (own.echo.wrapping_sub(stamp) as i32) < 0,
         _ => false,
     } || sender.lacks_data_before_release(segment.ack);
@@ -232,7 +232,7 @@ pub(crate) fn pause(
 
 /// The moment at which a segment left, upon the ACK that came last.
 struct Moment<'a> {
-    segment: &'a Segment,
+    segment: &'a Gist,
     mark: Mark,
     mss: u32,
     sender_distance_ns: Option<i64>,
@@ -298,7 +298,7 @@ impl Moment<'_> {
 fn behind_a_short_one(
     sender: &Half,
     sender_distance_ns: Option<i64>,
-    segment: &Segment,
+    segment: &Gist,
     mark: Mark,
     mss: u32,
 ) -> Option<Hold> {
@@ -342,7 +342,7 @@ fn behind_a_short_one(
 /// Returns whether a retransmission timeout may have come before. What leaves so late after the peer's data may have
 /// been sent before and lost on its way to the capture point. And a sender whose first window had two segments has a
 /// window of one only after a timeout.
-fn timeout_before(sender: &Half, segment: &Segment, mss: u32) -> Timeout {
+fn timeout_before(sender: &Half, segment: &Gist, mss: u32) -> Timeout {
     let least_ns = match sender.restarted {
         true => RTO_MIN_NS,
         false => STANDARD_RTO_NS,

@@ -4,7 +4,8 @@ use std::num::NonZeroU16;
 
 use tinygram_engine::Flags;
 use tinygram_stalls::thresholds::{CLOCK_STEP_NS, DEFAULT_MSS, OTHER_NUMBERS};
-use tinygram_wire::decode::Segment;
+use tinygram_wire::decode::Gist;
+use tinygram_wire::options::Options;
 
 use super::connection::Connection;
 use super::mark::Mark;
@@ -12,12 +13,12 @@ use super::mark::Mark;
 impl Connection {
     /// Returns true if the segment opens another connection on the same four-tuple.
     #[inline]
-    pub(crate) fn is_reuse(&self, segment: &Segment, from: usize, time_ns: i64) -> bool {
-        segment.flags.any(Flags::SYN) && self.opens_another(segment, from, time_ns)
+    pub(crate) fn is_reuse(&self, segment: &Gist, from: usize, time_ns: i64) -> bool {
+        segment.flags().any(Flags::SYN) && self.opens_another(segment, from, time_ns)
     }
 
     #[cold]
-    fn opens_another(&self, segment: &Segment, from: usize, time_ns: i64) -> bool {
+    fn opens_another(&self, segment: &Gist, from: usize, time_ns: i64) -> bool {
         // A capture that was joined to itself, or to one of an earlier time.
         let had_data = self.halves.iter().any(|half| half.tally.segments > 0);
         if had_data && self.last_ns - time_ns > CLOCK_STEP_NS {
@@ -25,21 +26,27 @@ impl Connection {
         }
         let half = &self.halves[from];
         let ahead = segment.seq.wrapping_add(1).wrapping_sub(half.next) as i32;
-        match segment.flags.any(Flags::ACK) {
+        match segment.flags().any(Flags::ACK) {
             false => self.closed || (half.seen && ahead != 0),
             // The SYN before it was not captured; an old one has old numbers.
             true => half.tally.segments > 0 && !(OTHER_NUMBERS..=0).contains(&ahead),
         }
     }
 
-    pub(super) fn on_syn(&mut self, segment: &Segment, from: usize, mark: Mark) {
+    pub(super) fn on_syn(
+        &mut self,
+        segment: &Gist,
+        options: Option<&Options>,
+        from: usize,
+        mark: Mark,
+    ) {
         // One that comes behind data is an old one.
         if self.halves[from].tally.segments > 0 {
             return;
         }
-        let answer = segment.flags.any(Flags::ACK);
+        let answer = segment.flags().any(Flags::ACK);
         self.client = Some(if answer { 1 - from } else { from } as u8);
-        let stamp = segment.options.timestamps.map_or(0, |stamps| stamps.value);
+        let stamp = segment.timestamps().map_or(0, |stamps| stamps.value);
         self.halves[1 - from].data_stamp = stamp;
         self.syn_stamps[from] = stamp;
         let half = &mut self.halves[from];
@@ -50,10 +57,10 @@ impl Connection {
         half.short_end = half.next;
         half.sent = Mark { frame: 0, ..mark };
         // An option of 0 means nothing, and is not taken for a SYN that was not seen.
-        let offered = segment.options.mss.and_then(NonZeroU16::new);
+        let offered = options.and_then(|it| it.mss).and_then(NonZeroU16::new);
         half.path.mss_option = offered.or(NonZeroU16::new(DEFAULT_MSS));
-        half.window_scale = segment.options.window_scale;
-        half.timestamps = segment.options.timestamps.is_some();
+        half.window_scale = options.and_then(|it| it.window_scale);
+        half.timestamps = segment.timestamps().is_some();
         half.window = u32::from(segment.window);
         if !answer {
             self.first = if self.frames <= 1 { mark } else { self.first };

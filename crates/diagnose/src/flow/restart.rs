@@ -3,7 +3,7 @@
 //! window, and a message that used to leave at once takes more round trips.
 
 use tinygram_stalls::thresholds::{A_ROUND_TRIP_IN, INITIAL_SEGMENTS, NOTICED_RESTART_NS};
-use tinygram_wire::decode::Segment;
+use tinygram_wire::decode::Gist;
 
 use crate::flow::half::Half;
 use crate::flow::hold::Hold;
@@ -13,7 +13,7 @@ use crate::flow::mark::Mark;
 /// caused it.
 pub(crate) fn pause(
     half: &Half,
-    segment: &Segment,
+    segment: &Gist,
     mark: Mark,
     mss: u32,
     rtt_ns: i64,

@@ -5,7 +5,7 @@ use tinygram_stalls::thresholds::{
     ACK_BEFORE_IN, LATE_ROUND_TRIP_NS, RTO_MIN_NS, SAME_TAIL_NS, SHORTEST_TICK_NS, SMOOTHED_RTT_IN,
     STANDARD_RTO_NS, TICK_NS, TICKS_LATE,
 };
-use tinygram_wire::decode::Segment;
+use tinygram_wire::decode::Gist;
 
 use super::half::Half;
 use super::hold::{Hold, Pause};
@@ -19,7 +19,7 @@ pub(crate) fn pause(
     sender: &mut Half,
     sender_distance_ns: Option<i64>,
     rtt_ns: i64,
-    segment: &Segment,
+    segment: &Gist,
     mark: Mark,
     mss: u32,
 ) -> Pause {

@@ -92,7 +92,7 @@ impl Batch {
                 frame.time_ns,
                 at,
                 &plain.ends(),
-                plain.payload(),
+                plain.gist().payload,
                 Some(plain),
             );
         } else {
@@ -177,8 +177,9 @@ impl Batch {
                 raw_ip: false,
                 hash: packed.hash,
                 hint,
-                segment: &plain.segment(),
-                around: &plain.around(),
+                ends: plain.ends(),
+                segment: plain.gist(),
+                options: None,
             };
             shard.take(&placed, about, hears);
         }

@@ -1,7 +1,9 @@
 //! A share of a capture's connections: its table, and what goes to it and comes from it. It knows no other share.
 
 use tinygram_wire::capture::LinkType;
-use tinygram_wire::decode::{Around, Decoded, Segment};
+use tinygram_wire::decode::{Decoded, Gist};
+use tinygram_wire::endpoint::Endpoint;
+use tinygram_wire::options::Options;
 
 use super::table::{Hint, Key, Table};
 use crate::conversation::about::About;
@@ -28,8 +30,11 @@ pub(crate) struct Placed<'a> {
     /// The hash of its connection, and where that may be.
     pub(crate) hash: u32,
     pub(crate) hint: Hint,
-    pub(crate) segment: &'a Segment,
-    pub(crate) around: &'a Around,
+    /// The sender and the receiver.
+    pub(crate) ends: [Endpoint; 2],
+    pub(crate) segment: &'a Gist,
+    /// Its options, if it may have other ones than timestamps.
+    pub(crate) options: Option<&'a Options>,
 }
 
 /// Where something is said of a connection, which is known by its slot from where it begins until it leaves.
@@ -78,8 +83,9 @@ impl Shard {
                 raw_ip: decoded.link == LinkType::RAW,
                 hash,
                 hint,
-                segment,
-                around,
+                ends: [segment.source, segment.destination],
+                segment: &Gist::of(segment, around),
+                options: Some(&segment.options),
             };
             self.take(&placed, about, hears);
         }
@@ -95,7 +101,7 @@ impl Shard {
         hears: &mut dyn Hears,
     ) {
         let Placed { mark, segment, .. } = *placed;
-        let (ends, from) = Ends::of(segment);
+        let (ends, from) = Ends::between(placed.ends[0], placed.ends[1]);
         let slot = match self.table.find(&ends, placed.hash, placed.hint) {
             Some(slot) => slot,
             None => self.begin(&ends, placed.hash, mark, about, hears),
@@ -114,7 +120,7 @@ impl Shard {
             found: &mut self.found,
             about,
         };
-        connection.segment(segment, placed.around, from, mark, telling);
+        connection.segment(segment, placed.options, from, mark, telling);
         let closes = connection.flow.closed && !was_closed;
         if !self.found.is_empty() {
             let place = self.place(mark.frame, slot);

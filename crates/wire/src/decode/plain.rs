@@ -2,29 +2,77 @@
 
 use tinygram_engine::{Flags, Timestamps};
 
-use super::{Around, HEAD, Head, IPV4, Segment, TCP, be16_of, be32};
+use super::{Around, Head, IPV4, Segment, TCP, be16_of, be32};
 use crate::capture::{Frame, LinkType};
 use crate::endpoint::Endpoint;
-use crate::options::{self, Options, SackBlocks};
+use crate::options;
 
-/// The segment in a plain frame, without room for what such a frame does not have: in so few bytes that one which was decoded
-/// by one thread fits into a cache line that passes to another.
+/// What one TCP segment says, but for its ends and its rarer options, with what the headers around it say. It is so short that
+/// the segment of a plain frame fits into a cache line, together with its place in the capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Gist {
+    /// Sequence number of the first byte of payload (or of SYN or FIN).
+    pub seq: u32,
+    /// Acknowledgment number; meaningful if [`Flags::ACK`] is set.
+    pub ack: u32,
+    /// Payload bytes on the wire.
+    pub payload: u32,
+    stamps: [u32; 2],
+    /// Window field, not scaled.
+    pub window: u16,
+    /// IPv4's identification; 0 for IPv6.
+    pub identification: u16,
+    /// The first bytes of the payload.
+    pub head: Head,
+    /// Time to live, or hop limit.
+    pub ttl: u8,
+    flags: u8,
+    has_stamps: bool,
+}
+
+impl Gist {
+    /// Returns the gist of a segment.
+    #[must_use]
+    pub fn of(segment: &Segment, around: &Around) -> Self {
+        let (has_stamps, stamps) = stamps_of(segment.options.timestamps);
+        Self {
+            seq: segment.seq,
+            ack: segment.ack,
+            payload: segment.payload,
+            stamps,
+            window: segment.window,
+            identification: around.identification,
+            head: around.head,
+            ttl: around.ttl,
+            flags: segment.flags.bits(),
+            has_stamps,
+        }
+    }
+
+    /// Returns the flag bits.
+    #[inline]
+    #[must_use]
+    pub fn flags(&self) -> Flags {
+        Flags::from_bits(self.flags)
+    }
+
+    /// Returns the timestamps, if there are some.
+    #[inline]
+    #[must_use]
+    pub fn timestamps(&self) -> Option<Timestamps> {
+        let [value, echo] = self.stamps;
+        self.has_stamps.then_some(Timestamps { value, echo })
+    }
+}
+
+/// The segment in a plain frame, without room for what such a frame does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Plain {
     addresses: [[u8; 4]; 2],
     ports: [u16; 2],
-    seq: u32,
-    ack: u32,
-    payload: u32,
-    stamps: [u32; 2],
-    head: [u8; HEAD],
-    window: u16,
-    identification: u16,
-    flags: u8,
-    ttl: u8,
-    head_len: u8,
-    has_stamps: bool,
+    gist: Gist,
 }
 
 /// Returns the segment in a plain frame: Ethernet, IPv4 without options and TCP, with nothing in between, and with no TCP
@@ -58,25 +106,25 @@ pub fn plain(frame: &Frame<'_>) -> Option<Plain> {
     let options = frame.data.get(ETHERNET + HEADER + 20..behind);
     let stamps = options::usual(options?)?;
     let payload = u32::try_from(total - HEADER - length).ok()?;
-    let begun = Head::of(frame.data.get(behind..).unwrap_or_default(), payload);
-    let (value, echo) = stamps.map_or((0, 0), |stamps| (stamps.value, stamps.echo));
+    let (has_stamps, stamps) = stamps_of(stamps);
     Some(Plain {
         addresses: [address(head, ETHERNET + 12), address(head, ETHERNET + 16)],
         ports: [
             be16_of(head, ETHERNET + HEADER),
             be16_of(head, ETHERNET + HEADER + 2),
         ],
-        seq: be32(head, ETHERNET + HEADER + 4),
-        ack: be32(head, ETHERNET + HEADER + 8),
-        payload,
-        stamps: [value, echo],
-        head: begun.bytes,
-        window: be16_of(head, ETHERNET + HEADER + 14),
-        identification: be16_of(head, ETHERNET + 4),
-        flags: head[ETHERNET + HEADER + 13],
-        ttl: head[ETHERNET + 8],
-        head_len: begun.len,
-        has_stamps: stamps.is_some(),
+        gist: Gist {
+            seq: be32(head, ETHERNET + HEADER + 4),
+            ack: be32(head, ETHERNET + HEADER + 8),
+            payload,
+            stamps,
+            window: be16_of(head, ETHERNET + HEADER + 14),
+            identification: be16_of(head, ETHERNET + 4),
+            head: Head::of(frame.data.get(behind..).unwrap_or_default(), payload),
+            ttl: head[ETHERNET + 8],
+            flags: head[ETHERNET + HEADER + 13],
+            has_stamps,
+        },
     })
 }
 
@@ -88,54 +136,19 @@ impl Plain {
         [0, 1].map(|end| Endpoint::v4(self.addresses[end], self.ports[end]))
     }
 
-    /// Returns the length of its payload, in bytes.
+    /// Returns what the segment says.
     #[inline]
     #[must_use]
-    pub fn payload(&self) -> u32 {
-        self.payload
+    pub fn gist(&self) -> &Gist {
+        &self.gist
     }
+}
 
-    /// Returns the segment.
-    #[expect(clippy::inline_always, reason = "its result is large, and not copied")]
-    #[inline(always)]
-    #[must_use]
-    pub fn segment(&self) -> Segment {
-        let [source, destination] = self.ends();
-        let stamps = Timestamps {
-            value: self.stamps[0],
-            echo: self.stamps[1],
-        };
-        Segment {
-            source,
-            destination,
-            seq: self.seq,
-            ack: self.ack,
-            flags: Flags::from_bits(self.flags),
-            window: self.window,
-            payload: self.payload,
-            options: Options {
-                mss: None,
-                window_scale: None,
-                sack_permitted: false,
-                timestamps: self.has_stamps.then_some(stamps),
-                sack: SackBlocks::NONE,
-            },
-        }
-    }
-
-    /// Returns what the headers around the segment say.
-    #[inline]
-    #[must_use]
-    pub fn around(&self) -> Around {
-        Around {
-            identification: self.identification,
-            ttl: self.ttl,
-            head: Head {
-                bytes: self.head,
-                len: self.head_len,
-            },
-        }
-    }
+/// Returns whether there are timestamps, and them.
+#[inline]
+fn stamps_of(timestamps: Option<Timestamps>) -> (bool, [u32; 2]) {
+    let stamps = timestamps.map_or([0; 2], |it| [it.value, it.echo]);
+    (timestamps.is_some(), stamps)
 }
 
 fn address(head: &[u8; LEAST], at: usize) -> [u8; 4] {

@@ -2,7 +2,7 @@
 
 use tinygram_engine::{Flags, Timestamps};
 use tinygram_wire::capture::{Frame, LinkType};
-use tinygram_wire::decode;
+use tinygram_wire::decode::{self, Around, Segment};
 
 use super::*;
 
@@ -49,7 +49,9 @@ fn seen(identification: u16) -> Seen {
 
 fn copies(first: Seen, second: Seen, later_us: i64) -> bool {
     let mut copies = Copies::default();
-    let mut has = |seen: Seen, time_ns| copies.has(&seen.segment, &seen.around, seen.from, time_ns);
+    let mut has = |seen: Seen, time_ns| {
+        copies.has(&Gist::of(&seen.segment, &seen.around), seen.from, time_ns)
+    };
     assert!(!has(first, 5_000_000_000));
     has(second, 5_000_000_000 + later_us * 1000)
 }
@@ -111,7 +113,7 @@ fn the_last_four_frames_are_known() {
     let mut has = |seq| {
         let mut seen = seen(3);
         seen.segment.seq = seq;
-        copies.has(&seen.segment, &seen.around, 0, 1_000_000_000)
+        copies.has(&Gist::of(&seen.segment, &seen.around), 0, 1_000_000_000)
     };
     assert!(![1, 2, 3, 4].map(&mut has).contains(&true));
     assert_eq!([1, 2, 3, 4].map(&mut has), [true; 4]);

@@ -109,7 +109,7 @@ fn two_segments_that_were_answered_alone_are_two_messages() {
         let mut connection = between(LAN[0], "10.0.0.2:5000");
         connection.halves[0].turns.answered_len = answered;
         connection.halves[0].last_len = last;
-        connection.pieces(0, &Around::default(), next)
+        connection.pieces(0, &[], next)
     };
     assert_eq!(pieces(40, 40, 40), Pieces::Pipelined);
     assert_eq!(pieces(40, 40, 41), Pieces::Unknown);

@@ -2,7 +2,7 @@
 
 use tinygram_engine::Flags;
 use tinygram_stalls::thresholds::{LATE_ACK_NS, LONGEST_DELAY_NS};
-use tinygram_wire::decode::Segment;
+use tinygram_wire::decode::Gist;
 
 use super::numeric::{is_whole, saturate};
 use super::{Half, Release};
@@ -11,7 +11,7 @@ use crate::flow::mark::Mark;
 impl Half {
     /// Takes an acknowledgment of the peer's into account.
     #[inline]
-    pub(crate) fn on_ack(&mut self, segment: &Segment, mark: Mark, peer_window: u32, mss: u32) {
+    pub(crate) fn on_ack(&mut self, segment: &Gist, mark: Mark, peer_window: u32, mss: u32) {
         let ack = segment.ack;
         if !self.seen {
             // The capture begins here: what is acknowledged was sent before.
@@ -20,7 +20,6 @@ impl Half {
             return;
         }
         let advance = ack.wrapping_sub(self.acked) as i32;
-        self.note_sack(segment);
         if advance <= 0 {
             return;
         }
@@ -54,7 +53,7 @@ impl Half {
             self.part_ns = mark.time_ns;
         }
         let since_part_ns = mark.time_ns - self.part_ns;
-        let pure = whole && segment.payload == 0 && !segment.flags.any(Flags::SYN | Flags::FIN);
+        let pure = whole && segment.payload == 0 && !segment.flags().any(Flags::SYN | Flags::FIN);
         let carried_ns = self.path.carries_ns(advance.into());
         let step_ns = match in_parts {
             true => mark.time_ns - self.release.mark.time_ns - carried_ns,
@@ -66,7 +65,7 @@ impl Half {
             wait_ns,
             step_ns,
             room,
-            stamp: segment.options.timestamps.map(|t| t.value),
+            stamp: segment.timestamps().map(|t| t.value),
             pure,
             whole,
             short: short_acked && !whole && segment.payload == 0,

@@ -1,7 +1,7 @@
 //! What a half concludes when a segment is sent again.
 
 use tinygram_stalls::thresholds::{LATE_ACK_NS, LEAST_TAIL_NS};
-use tinygram_wire::decode::Segment;
+use tinygram_wire::decode::Gist;
 
 use super::Half;
 use super::resent::Resent;
@@ -10,7 +10,7 @@ use crate::flow::mark::Mark;
 impl Half {
     /// Takes a retransmission into account. It may be needless if the segment is short, alone in flight, and repeated
     /// after a timer's time: perhaps the receiver delays ACKs for longer than this sender waits.
-    pub(crate) fn send_again(&mut self, segment: &Segment, mark: Mark, mss: u32) {
+    pub(crate) fn send_again(&mut self, segment: &Gist, mark: Mark, mss: u32) {
         let after_ns = mark.time_ns - self.sent.time_ns;
         let alone = segment.seq == self.acked
             && segment.seq.wrapping_add(segment.payload) == self.next
@@ -30,14 +30,10 @@ impl Half {
         self.waited_flight = 0;
     }
 
-    /// Notes a loss that a selective acknowledgment reports. If its first block is below the acknowledgment, it reports
+    /// Notes a loss that the first block of a selective acknowledgment reports. If it is below the acknowledgment, it reports
     /// a duplicate instead: the retransmission was needless (RFC 2883, section 4).
-    #[inline]
-    pub(super) fn note_sack(&mut self, segment: &Segment) {
-        let Some((_, end)) = segment.options.sack.iter().next() else {
-            return;
-        };
-        let twice = (segment.ack.wrapping_sub(end) as i32) >= 0;
+    pub(crate) fn note_sack(&mut self, ack: u32, (_, end): (u32, u32)) {
+        let twice = (ack.wrapping_sub(end) as i32) >= 0;
         match &mut self.resent {
             Some(resent) if twice => resent.needlessly = true,
             _ => {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use tinygram_engine::Flags;
 use tinygram_stalls::thresholds::{MERGE_NS, PROBE_ALONE_NS, PROBE_LEAST_NS, RTO_MIN_NS};
-use tinygram_wire::decode::{Around, Segment};
+use tinygram_wire::decode::Gist;
 
 use super::numeric::is_whole;
 use super::{Half, ShortOne};
@@ -18,8 +18,7 @@ impl Half {
     #[inline]
     pub(crate) fn on_data(
         &mut self,
-        segment: &Segment,
-        around: &Around,
+        segment: &Gist,
         mark: Mark,
         mss: u32,
         half_window: u32,
@@ -40,7 +39,7 @@ impl Half {
             self.probed = false;
             self.urgent = false;
         }
-        self.urgent |= segment.flags.any(Flags::URG);
+        self.urgent |= segment.flags().any(Flags::URG);
         if short {
             tally.short += 1;
             self.note_short(segment, mark, mss, half_window, sender_distance_ns);
@@ -66,11 +65,11 @@ impl Half {
             Ordering::Equal => self.max_seen = self.max_seen.saturating_add(1),
             Ordering::Less => {}
         }
-        if let (Some(stamps), Some(stamp)) = (segment.options.timestamps, self.release.stamp) {
+        if let (Some(stamps), Some(stamp)) = (segment.timestamps(), self.release.stamp) {
             self.echoes_acks |=
                 stamps.echo == stamp && (stamp.wrapping_sub(self.data_stamp) as i32) > 0;
         }
-        self.head = around.head;
+        self.head = segment.head;
         let open = self.next.wrapping_sub(self.acked);
         self.peak_flight = self.peak_flight.max(open);
         if self.restarted || self.tally.bytes == u64::from(self.flight) {
@@ -79,9 +78,9 @@ impl Half {
         self.last_len = len;
         self.turns.heard_to = segment.ack;
         self.sent = mark;
-        self.pushed = segment.flags.any(Flags::PSH);
+        self.pushed = segment.flags().any(Flags::PSH);
         self.marks_pushes |= self.pushed;
-        self.timestamps |= segment.options.timestamps.is_some();
+        self.timestamps |= segment.timestamps().is_some();
         self.turns.sent();
         self.disturbed = false;
         self.numbers.sent_data();
@@ -100,14 +99,14 @@ impl Half {
     #[inline]
     fn note_short(
         &mut self,
-        segment: &Segment,
+        segment: &Gist,
         mark: Mark,
         mss: u32,
         half_window: u32,
         sender_distance_ns: Option<i64>,
     ) {
         // Neither rule holds a FIN back, or urgent data and what follows it.
-        let exempt = segment.flags.any(Flags::FIN)
+        let exempt = segment.flags().any(Flags::FIN)
             || self.urgent
             || self.disturbed
             || (half_window > 0 && segment.payload >= half_window);

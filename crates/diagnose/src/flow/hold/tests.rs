@@ -1,10 +1,11 @@
 //! Tests at its bounds each question that decides whether a segment was held.
 
 use tinygram_engine::options::Timestamps;
+use tinygram_wire::decode::Segment;
 
 use super::*;
 use crate::flow::half::Release;
-use crate::flow::half::tests::{changed, data, mark};
+use crate::flow::half::tests::{changed, data, gist, mark};
 use crate::flow::timer::pause as timer_pause;
 
 const MS: i64 = 1_000_000;
@@ -45,7 +46,7 @@ fn after(half: &Half, at_ns: i64) -> &'static str {
         half,
         None,
         None,
-        &data(101, 200),
+        &gist(&data(101, 200)),
         mark(3, at_ns),
         MSS,
     ))
@@ -61,14 +62,14 @@ fn what_comes_late_may_have_been_lost_before() {
             half.peak_opening = peak_opening;
             half.sent.time_ns += 5000 * MS;
             half.release.mark.time_ns += 5000 * MS;
-            half.hear(&data(1, 9), half.sent.time_ns - asked_ago_ns);
+            half.hear(&gist(&data(1, 9)), half.sent.time_ns - asked_ago_ns);
             half.turns.peer_spoke = false;
         });
         let segment = Segment {
             ack: 10,
             ..data(101, 200)
         };
-        match pause(&half, None, None, &segment, mark(3, 5040 * MS), MSS) {
+        match pause(&half, None, None, &gist(&segment), mark(3, 5040 * MS), MSS) {
             Pause::Held(hold) => hold.timeout,
             _ => panic!("it was held"),
         }
@@ -91,7 +92,7 @@ fn what_leaves_upon_a_late_ack_was_held() {
         &half,
         Some(2 * MS),
         None,
-        &data(101, 200),
+        &gist(&data(101, 200)),
         mark(3, 43 * MS),
         MSS,
     ) else {
@@ -121,7 +122,7 @@ fn what_leaves_upon_a_late_ack_was_held() {
             &half,
             Some(60 * MS),
             None,
-            &segment,
+            &gist(&segment),
             mark(3, at_ns),
             MSS,
         ))
@@ -150,7 +151,7 @@ fn only_a_late_pure_ack_of_everything_releases() {
             &prompt,
             Some(ns),
             None,
-            &segment,
+            &gist(&segment),
             mark(3, 50 * MS),
             MSS,
         ))
@@ -167,13 +168,20 @@ fn behind_a_prompt_ack_what_has_news_of_the_peer_is_an_answer() {
             ack: 2,
             ..data(101, 200)
         };
-        seen(&pause(half, None, None, &segment, mark(3, 40 * MS), MSS))
+        seen(&pause(
+            half,
+            None,
+            None,
+            &gist(&segment),
+            mark(3, 40 * MS),
+            MSS,
+        ))
     };
     assert_eq!(answer(&acknowledged()), "held");
     let asked = |at_ns| {
         changed(acknowledged(), |half| {
             half.path.handshake_ns = 35_000_000;
-            half.hear(&data(1, 1), at_ns);
+            half.hear(&gist(&data(1, 1)), at_ns);
         })
     };
     let prompt = asked(35 * MS + 1);
@@ -195,15 +203,22 @@ fn the_ack_of_a_short_one_releases_another() {
         half.release.short = true;
     });
     let segment = data(2101, 200);
-    let Pause::Held(hold) = pause(&half, None, None, &segment, mark(3, 40 * MS), MSS) else {
+    let Pause::Held(hold) = pause(&half, None, None, &gist(&segment), mark(3, 40 * MS), MSS) else {
         panic!("it was held");
     };
     assert!(hold.prompt);
     assert_eq!(hold.flight, 2100);
     let answer = Segment { ack: 2, ..segment };
-    let half = changed(half, |half| half.hear(&data(1, 1), 36 * MS));
+    let half = changed(half, |half| half.hear(&gist(&data(1, 1)), 36 * MS));
     assert_eq!(
-        seen(&pause(&half, None, None, &answer, mark(3, 40 * MS), MSS)),
+        seen(&pause(
+            &half,
+            None,
+            None,
+            &gist(&answer),
+            mark(3, 40 * MS),
+            MSS
+        )),
         "none"
     );
 }
@@ -219,7 +234,14 @@ fn a_sender_that_has_not_seen_the_ack_was_not_released_by_it() {
         });
         let mut segment = data(101, 200);
         segment.options.timestamps = Some(Timestamps { value: 1, echo });
-        seen(&pause(&half, None, None, &segment, mark(3, 40 * MS), MSS))
+        seen(&pause(
+            &half,
+            None,
+            None,
+            &gist(&segment),
+            mark(3, 40 * MS),
+            MSS,
+        ))
     };
     assert_eq!((held(true, 70), held(true, 69)), ("held", "thought"));
     assert_eq!(held(false, 69), "held");
@@ -233,7 +255,14 @@ fn a_first_flight_and_one_after_silence_are_fresh() {
             half.tally.bytes = bytes;
             half.restarted = restarted;
         });
-        match pause(&half, None, None, &data(101, 200), mark(3, 40 * MS), MSS) {
+        match pause(
+            &half,
+            None,
+            None,
+            &gist(&data(101, 200)),
+            mark(3, 40 * MS),
+            MSS,
+        ) {
             Pause::Held(hold) => hold.fresh,
             _ => panic!("it was held"),
         }
@@ -269,7 +298,14 @@ fn a_timer_of_any_length_is_known_by_its_punctuality() {
             half.release.mark = mark(2, 10 * MS);
         });
         let each = waits.iter().map(|&at_ns| {
-            let pause = timer_pause(&mut half, None, 0, &data(101, 200), mark(3, at_ns), MSS);
+            let pause = timer_pause(
+                &mut half,
+                None,
+                0,
+                &gist(&data(101, 200)),
+                mark(3, at_ns),
+                MSS,
+            );
             matches!(pause, Pause::Held(_))
         });
         each.collect::<Vec<_>>()
@@ -297,7 +333,7 @@ fn a_cork_is_ended_by_the_retransmission_timer() {
             &mut half.clone(),
             None,
             rtt_ms * MS,
-            &data(101, len),
+            &gist(&data(101, len)),
             mark(3, at_ns),
             MSS,
         ))
@@ -348,7 +384,7 @@ fn far_behind_a_short_one(after_ns: i64, full_len: u32) -> &'static str {
         &half,
         Some(one_ms(30)),
         Some(one_ms(1)),
-        &data(half.next, 200),
+        &gist(&data(half.next, 200)),
         mark(5, after_ns),
         MSS,
     ))

@@ -2,10 +2,10 @@
 
 use tinygram_engine::Flags;
 use tinygram_engine::options::Timestamps;
-use tinygram_wire::decode::{Around, Segment};
+use tinygram_wire::decode::{Gist, Segment};
 
 use crate::flow::half::Half;
-use crate::flow::half::tests::{Told, ack, data, mark};
+use crate::flow::half::tests::{Told, ack, data, gist, mark};
 
 const MSS: u32 = 1000;
 
@@ -109,9 +109,9 @@ fn the_first_bytes_of_the_last_segment_are_kept() {
     let (_, around) = tinygram_wire::decode::look(&frame).expect("a segment");
     let mut half = Half::default();
     assert_eq!(*half.head, *b"");
-    half.on_data(&data(1, 14), &around, mark(1, 0), MSS, 0, None);
+    half.on_data(&Gist::of(&data(1, 14), &around), mark(1, 0), MSS, 0, None);
     assert_eq!(*half.head, *b"GET / HT");
-    half.on_data(&data(15, 14), &Around::default(), mark(2, 0), MSS, 0, None);
+    half.on_data(&gist(&data(15, 14)), mark(2, 0), MSS, 0, None);
     assert_eq!(*half.head, *b"");
 }
 
@@ -164,16 +164,9 @@ fn half_of_the_window_defies_nobody() {
             acked: 1,
             ..Half::default()
         };
-        half.on_data(&data(1, 100), &Around::default(), mark(1, 0), MSS, 0, None);
+        half.on_data(&gist(&data(1, 100)), mark(1, 0), MSS, 0, None);
         let second = data(101, payload);
-        half.on_data(
-            &second,
-            &Around::default(),
-            mark(2, 1000),
-            MSS,
-            half_window,
-            None,
-        );
+        half.on_data(&gist(&second), mark(2, 1000), MSS, half_window, None);
         half.tally.defied
     };
     assert_eq!((defied(500, 0), defied(500, 501)), (1, 1));
