@@ -157,10 +157,13 @@ impl Batch {
                 table(packed).foresee(packed.hash, packed.of)
             })
         };
-        let mut hints: [Hint; AHEAD] = std::array::from_fn(|at| foresee(shards, at));
-        for (at, packed) in segments.iter().enumerate() {
-            let ahead = foresee(shards, at + AHEAD);
+        let mut hints = [Hint::NONE; AHEAD];
+        for at in 0..segments.len() + AHEAD {
+            let ahead = foresee(shards, at);
             let hint = std::mem::replace(&mut hints[at % AHEAD], ahead);
+            let Some(packed) = at.checked_sub(AHEAD).and_then(|at| segments.get(at)) else {
+                continue;
+            };
             let mark = Mark {
                 frame: self.first + u64::from(packed.at),
                 time_ns: packed.time_ns.clamp(0, LAST_TIME_NS),
