@@ -94,14 +94,17 @@ pub fn read_all(octets: &[u8]) -> Options {
 #[expect(clippy::inline_always, reason = "a few comparisons, for each segment")]
 #[inline(always)]
 pub(crate) fn usual(octets: &[u8]) -> Option<Option<Timestamps>> {
-    match octets {
-        [] => Some(None),
-        [NOP, NOP, TIMESTAMPS, 10, rest @ ..] if rest.len() == 8 => Some(Some(Timestamps {
-            value: be32(rest, 0),
-            echo: be32(rest, 4),
-        })),
-        _ => None,
+    if octets.is_empty() {
+        return Some(None);
     }
+    let octets: &[u8; 12] = octets.try_into().ok()?;
+    let (begun, stamps) = octets.split_at(4);
+    (begun == [NOP, NOP, TIMESTAMPS, 10]).then(|| {
+        Some(Timestamps {
+            value: be32(stamps, 0),
+            echo: be32(stamps, 4),
+        })
+    })
 }
 
 /// Reads options of any kinds.
