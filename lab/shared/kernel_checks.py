@@ -349,6 +349,7 @@ def service(*covered_by, options=()):
     try:
         until(lambda: listens(), 60, "the service does not listen")
         with AsksOn(PORT) as asks:
+            until(asks.lines, 60, "the client gets no answer")
             yield asks
     finally:
         end(server)
