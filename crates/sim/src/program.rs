@@ -144,4 +144,10 @@ pub enum CallOutcome {
 pub trait Program {
     /// Returns the next call, given the time and the outcome of the last call.
     fn next(&mut self, now: Instant, last: CallOutcome) -> Call;
+
+    /// Returns how much later the thread continues, now that it is woken up, than its host's costs say: not at all, unless
+    /// the program knows how late this wake-up is.
+    fn wakes_late(&mut self, _now: Instant) -> Duration {
+        Duration::ZERO
+    }
 }

@@ -19,6 +19,9 @@ pub(crate) struct Player {
     written: u64,
     /// When the program can go on: its last write ended, or it has read what it waited for.
     since: Instant,
+    /// When it was woken up for the read that it is in; `None` if it did not sleep.
+    woken: Option<Instant>,
+    is_reading: bool,
     /// When each act had been done.
     pub(crate) wrote: Vec<Instant>,
     /// What had been read, and when.
@@ -73,6 +76,8 @@ impl Player {
             read: 0,
             written: 0,
             since: Instant::ZERO,
+            woken: None,
+            is_reading: false,
             reads: Vec::new(),
         }
     }
@@ -105,15 +110,24 @@ impl Player {
     fn took(&mut self, now: Instant, octets: u64) {
         let before = self.read;
         self.read += octets;
-        self.reads.push((now, self.read));
+        // A reader that slept has been late already, and finds what came meanwhile, too.
+        let wrote = self.line.written(1 - self.part.end, self.read);
+        let sent = wrote.map_or(Instant::ZERO, |wrote| wrote + self.part.one_way);
+        let woken = self.woken.take();
+        let there = woken.map_or(now, |woken| woken.max(sent).min(now));
+        self.reads.push((there, self.read));
         // What is read beyond what was waited for starts no gap.
         let awaited = self.part.acts.get(self.next).copied();
         if let Some(act) = awaited.filter(|act| before < act.after && act.after <= self.read) {
-            let late = act
-                .late
-                .map_or(Duration::ZERO, |seen| self.lateness(now, act.after, seen));
-            self.since = self.since.max(now + late);
+            let late = self.late_for(act, there);
+            self.since = self.since.max(now).max(there + late);
         }
+    }
+
+    /// Returns how late the program reads what this act waits for, if the network brings it now.
+    fn late_for(&self, act: Act, now: Instant) -> Duration {
+        let seen = act.late;
+        seen.map_or(Duration::ZERO, |seen| self.lateness(now, act.after, seen))
     }
 
     fn write_when_due(&self, act: Act, now: Instant) -> Call {
@@ -134,6 +148,7 @@ impl Player {
 
 impl Program for Player {
     fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
+        self.is_reading = false;
         match last {
             CallOutcome::Gone | CallOutcome::Read(0) => return Call::Stop,
             CallOutcome::Read(octets) => self.took(now, octets),
@@ -153,11 +168,24 @@ impl Program for Player {
         match self.part.acts.get(self.next) {
             Some(act) if self.read >= act.after => self.write_when_due(*act, now),
             None if self.read >= self.part.expects && self.part.end == 0 => Call::Stop,
-            _ => Call::Read {
-                socket: SOCKET,
-                max: u64::MAX,
-            },
+            _ => {
+                self.is_reading = true;
+                Call::Read {
+                    socket: SOCKET,
+                    max: u64::MAX,
+                }
+            }
         }
+    }
+
+    /// The acknowledgment that a read sends leaves as late as the reader wakes up.
+    fn wakes_late(&mut self, now: Instant) -> Duration {
+        if !self.is_reading {
+            return Duration::ZERO;
+        }
+        self.woken = Some(now);
+        let awaited = self.part.acts.get(self.next);
+        awaited.map_or(Duration::ZERO, |act| self.late_for(*act, now))
     }
 }
 

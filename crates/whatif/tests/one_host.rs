@@ -66,3 +66,19 @@ fn an_ack_at_once_lets_each_small_write_go() {
     let segments = forecast.rows[0].1.figures.segments.expect("told");
     assert!((segments.value - 13.0).abs() < 0.1, "{segments:?}");
 }
+
+#[test]
+fn an_ack_that_leaves_with_a_read_comes_as_late_as_the_reader_wakes() {
+    let [asker, answerer] = seen();
+    let subject = Subject {
+        conversation: of_both_ends([&asker, &answerer], 1448, false).expect("turns"),
+        rules: [Rules::default(), Rules::default()],
+        meant: [false, true],
+        netns: [0, 0],
+    };
+    // The reader takes 38 us to wake, and the writes 60: a segment has the first, the next what is written until then, the third
+    // the rest, and the fourth is the answer.
+    let forecast = foreseen(subject, Change::Pingpong(255));
+    let segments = forecast.rows[0].1.figures.segments.expect("told");
+    assert!((segments.value - 4.0).abs() < 0.1, "{segments:?}");
+}

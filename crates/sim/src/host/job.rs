@@ -46,7 +46,8 @@ impl<P: Program> Thread<P> {
     /// Starts the thread's next job, now that it has the processor.
     pub(super) fn begin(&mut self, now: Instant, kernel: &mut Kernel) -> Wish {
         if self.gets_processor() {
-            let cost = std::mem::take(&mut self.owes) + kernel.processor.wakeup_cost();
+            let late = self.program.wakes_late(now);
+            let cost = std::mem::take(&mut self.owes) + kernel.processor.wakeup_cost() + late;
             // A wake-up that costs nothing is no job: nothing can interrupt it.
             if cost > Duration::ZERO {
                 self.works(now, cost, Work::Wake, kernel);
