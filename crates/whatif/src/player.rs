@@ -178,7 +178,7 @@ impl Program for Player {
         }
     }
 
-    /// The acknowledgment that a read sends leaves as late as the reader wakes up.
+    /// Returns how late the reader wakes up: the acknowledgment that its read sends leaves no earlier.
     fn wakes_late(&mut self, now: Instant) -> Duration {
         if !self.is_reading {
             return Duration::ZERO;
