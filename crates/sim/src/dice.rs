@@ -30,6 +30,10 @@ pub enum Purpose {
     Connections,
     /// Lengths of requests, where they vary.
     Requests,
+    /// The order in which what takes real time is measured.
+    Order,
+    /// What a bootstrap draws again.
+    Resampling,
 }
 
 impl Dice {

@@ -85,7 +85,7 @@ impl LoadedHosts {
             costs: [self.hosts.over.costs(); 2],
             seed: trial.seed,
         };
-        let programs = [Thread::of_client(trial), Thread::of_server(trial)];
+        let programs = [vec![Thread::of_client(trial)], Thread::of_server(trial)];
         let mut world = World::new(config, programs);
         let [client, server] = match trial.ends {
             Ends::Both => [true, true],
@@ -136,9 +136,7 @@ impl LoadBackend for LoadedHosts {
         }
         debug_assert_ne!(ended, Ended::Quiet, "the client waits for something");
         let client = world.host(Side::Client).programs().next();
-        let Some(Thread::Client(client)) = client else {
-            unreachable!("the client's host has the client's thread");
-        };
+        let client = client.expect("the client's host has the client's thread");
         Ok(LoadTaken {
             answers: client.answers().to_vec(),
             unanswered: client.unanswered(world.now()),

@@ -1,6 +1,7 @@
 //! The knee of a policy: the highest load that it carries without a long queue. It is searched for, not chosen.
 
 use rayon::prelude::*;
+use tinygram_engine::Duration;
 
 use super::backend::LoadBackend;
 use super::measure::scored;
@@ -56,6 +57,8 @@ pub fn capacity(
 ) -> Result<f64, Error> {
     let closed = LoadPlan {
         demands: vec![Demand::Closed],
+        // What is answered later does not count.
+        patience: Duration::ZERO,
         ..plan.clone()
     };
     let answered = |cell: &LoadCell| {

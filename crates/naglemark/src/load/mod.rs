@@ -24,31 +24,34 @@
 //! | [`LoadTrial`] | the task of a [backend](LoadBackend): the requests, one by one, with the times when they are due |
 //! | [`LoadTaken`] | its result: how long each answer took from the time when its request was due, and both ends' work |
 //! | [`LoadScore`] | a row's numbers, with intervals |
+//! | [`Thread`](program::Thread) | a program of either end, which simulated hosts and real ones run |
 //!
 //! A latency counts from the time when a request was due, whether or not it could be sent then. So a server that does
 //! not keep up is charged with all waiting (there is no coordinated omission).
 
 mod backend;
+mod compare;
 mod demand;
 mod envelope;
 mod hosts;
 mod knee;
 mod measure;
 mod plan;
-mod program;
+pub mod program;
 pub mod reports;
 mod score;
 mod sizes;
 mod trial;
 
 pub use backend::LoadBackend;
+pub use compare::{Ratio, ratio};
 pub use demand::{Arrival, Arrivals, Change, Course};
 pub use envelope::{Distance, Least, Metric, distance, envelope, is_simple};
 pub use hosts::LoadedHosts;
 pub use knee::{KneeRule, Knees, capacity, knees};
 pub use measure::{LoadOutcome, LoadRow, measure_load};
 pub use plan::{Demand, LoadCell, LoadPlan};
-pub use score::{Estimate, LoadPart, LoadScore};
+pub use score::{Estimate, LoadPart, LoadScore, Repetition, Times};
 pub use sizes::Sizes;
 pub use trial::{
     Answer, Asked, EndWork, Ends, LoadTaken, LoadTrial, Message, Programs, Replies, Server,

@@ -49,6 +49,17 @@ pub struct LoadScore {
     pub requests: u64,
     /// The same of each part of a course; empty for other demands.
     pub parts: Vec<LoadPart>,
+    /// The numbers of each repetition, in their order.
+    pub repetitions: Vec<Repetition>,
+}
+
+/// The numbers of one repetition.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Repetition {
+    /// Its latencies, as those of [`LoadScore`]; `None` if no request came.
+    pub times: Option<Times>,
+    /// Answers that were complete in the measured time, per second.
+    pub answered_per_second: f64,
 }
 
 /// The numbers of a part of a course, over all repetitions.
@@ -79,20 +90,14 @@ impl LoadScore {
 pub(super) struct Sums {
     /// The times of all requests, in nanoseconds.
     took: Vec<u64>,
-    batches: Vec<Batch>,
+    batches: Vec<Repetition>,
+    repetitions: Vec<Repetition>,
     /// By part of a course.
     parts: Vec<PartSums>,
     answered: u64,
     unanswered: u64,
     window: f64,
     work: [EndWork; 2],
-}
-
-/// A part of the measured time.
-#[derive(Clone, Debug, Default)]
-struct Batch {
-    times: Option<Times>,
-    answered_per_second: f64,
 }
 
 /// A part of a course: the times of all its requests, in nanoseconds, and what is said of those of each repetition.
@@ -103,11 +108,14 @@ struct PartSums {
 }
 
 /// What is said of the times of some requests, in milliseconds.
-#[derive(Clone, Copy, Debug, Default)]
-struct Times {
-    mean: f64,
-    p50: f64,
-    p99: f64,
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Times {
+    /// The mean.
+    pub mean: f64,
+    /// The time that half of them did not exceed.
+    pub p50: f64,
+    /// The time that 99 % of them did not exceed.
+    pub p99: f64,
 }
 
 impl Sums {
@@ -142,10 +150,14 @@ impl Sums {
             self.add_parts(trial, taken);
         }
         let seconds = length as f64 / 1e9;
+        self.repetitions.push(Repetition {
+            times: Times::of(&mut times.concat()),
+            answered_per_second: answered.iter().sum::<u64>() as f64 / seconds,
+        });
         for (mut times, answered) in times.into_iter().zip(answered) {
             self.answered += answered;
             self.took.extend_from_slice(&times);
-            self.batches.push(Batch {
+            self.batches.push(Repetition {
                 times: Times::of(&mut times),
                 answered_per_second: answered as f64 / (seconds / parts as f64),
             });
@@ -221,6 +233,7 @@ impl Sums {
             unanswered: self.unanswered,
             requests,
             parts,
+            repetitions: self.repetitions,
         }
     }
 }
@@ -256,7 +269,8 @@ impl EndWork {
     }
 
     /// Returns what was done after `earlier`.
-    pub(super) fn since(self, earlier: Self) -> Self {
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
         Self {
             data_segments: self.data_segments - earlier.data_segments,
             empty_segments: self.empty_segments - earlier.empty_segments,

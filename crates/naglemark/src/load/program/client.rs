@@ -13,7 +13,7 @@ use crate::load::trial::{Answer, Asked, LoadTrial, Message, Programs};
 
 /// The client.
 #[derive(Clone, Debug)]
-pub(in crate::load) struct Client {
+pub(super) struct Client {
     programs: Programs,
     /// The arrivals of an open loop; a closed loop has none.
     arrivals: Option<Arc<[Arrival]>>,
@@ -60,13 +60,18 @@ impl Client {
         }
     }
 
+    /// Returns the sockets that it waits on.
+    pub(super) fn sockets(&self) -> Sockets {
+        self.all
+    }
+
     /// Returns the requests that were answered, in the order of their answers.
-    pub(in crate::load) fn answers(&self) -> &[Answer] {
+    pub(super) fn answers(&self) -> &[Answer] {
         &self.answers
     }
 
     /// Returns when the requests came that were due by `now` and are not answered.
-    pub(in crate::load) fn unanswered(&self, now: Instant) -> Vec<Duration> {
+    pub(super) fn unanswered(&self, now: Instant) -> Vec<Duration> {
         let of_line = |line: &Line| -> Vec<Duration> {
             let sent = line.under_way.iter().map(|(at, _)| *at);
             let all = sent.chain(line.waiting.iter().copied());

@@ -12,7 +12,7 @@ use crate::load::trial::{LoadTrial, Message, Programs, Replies, Server};
 
 /// A thread of the server.
 #[derive(Clone, Debug)]
-pub(in crate::load) struct Worker {
+pub(super) struct Worker {
     programs: Programs,
     /// The only socket of a thread that sleeps in its reads and writes.
     sleeps_on: Option<u32>,
@@ -51,6 +51,11 @@ impl Worker {
             readable: Sockets::NONE,
             doing: Doing::Waiting,
         }
+    }
+
+    /// Returns the sockets that it waits on.
+    pub(super) fn sockets(&self) -> Sockets {
+        self.own
     }
 
     pub(super) fn next(&mut self, last: CallOutcome) -> Call {
