@@ -1,7 +1,7 @@
 //! A backend that measures the running kernel's sockets, in real time.
 
 mod place;
-mod rules;
+pub(crate) mod rules;
 mod server;
 
 use std::io;
@@ -166,4 +166,4 @@ pub(crate) fn release() -> String {
 }
 
 /// The backend's name in outcomes.
-const NAME: &str = "kernel";
+pub(crate) const NAME: &str = "kernel";

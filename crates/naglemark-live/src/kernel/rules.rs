@@ -8,7 +8,7 @@ use tinygram_naglemark::{Error, Policy};
 
 /// The policies of the engine that the kernel can be given. One at a time is in the kernel: the programs of others
 /// would cost each write a little.
-pub(super) struct Rules {
+pub(crate) struct Rules {
     policies: Vec<Policy>,
     loaded: Option<Given>,
     now: Now,
@@ -23,11 +23,11 @@ struct Given {
 
 /// The name under which the policy of the present trial is registered, for the thread that answers.
 #[derive(Clone, Default)]
-pub(super) struct Now(Arc<Mutex<Option<String>>>);
+pub(crate) struct Now(Arc<Mutex<Option<String>>>);
 
 impl Rules {
     /// Returns rules of which none is in the kernel yet.
-    pub(super) fn of(policies: &[Policy]) -> Self {
+    pub(crate) fn of(policies: &[Policy]) -> Self {
         Self {
             policies: policies.to_vec(),
             loaded: None,
@@ -39,12 +39,12 @@ impl Rules {
         &self.policies
     }
 
-    pub(super) fn now(&self) -> Now {
+    pub(crate) fn now(&self) -> Now {
         self.now.clone()
     }
 
     /// Gives the kernel a policy if it is one of the engine's, and takes away the one before.
-    pub(super) fn prepare(&mut self, wanted: &Policy) -> Result<(), Error> {
+    pub(crate) fn prepare(&mut self, wanted: &Policy) -> Result<(), Error> {
         let Policy::Engine { label, policy } = wanted else {
             return Ok(());
         };
@@ -57,8 +57,7 @@ impl Rules {
         }
         let entry = registered(label).and_then(in_kernel);
         let entry = entry.ok_or_else(|| Error::policy(NAME, wanted))?;
-        self.now.is(None);
-        self.loaded = None;
+        self.withdraw();
         let loaded = Loaded::load(entry, Base::Cubic, limit)
             .map_err(|lacking| Error::failed(format!("loading {label}"), lacking))?;
         self.now.is(Some(loaded.name().to_owned()));
@@ -69,6 +68,27 @@ impl Rules {
         });
         Ok(())
     }
+
+    /// Gives the kernel the engine's policy among these, which is one at most, and takes away any other.
+    pub(crate) fn prepare_only<'a>(
+        &mut self,
+        wanted: impl Iterator<Item = &'a Policy>,
+    ) -> Result<(), Error> {
+        let mut engines = wanted.filter(|it| matches!(it, Policy::Engine { .. }));
+        let Some(first) = engines.next() else {
+            self.withdraw();
+            return Ok(());
+        };
+        match engines.find(|it| it.label() != first.label()) {
+            Some(second) => Err(Error::policy("bpf beside another one", second)),
+            None => self.prepare(first),
+        }
+    }
+
+    fn withdraw(&mut self) {
+        self.now.is(None);
+        self.loaded = None;
+    }
 }
 
 impl Now {
@@ -76,7 +96,7 @@ impl Now {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = name;
     }
 
-    pub(super) fn name(&self) -> Option<String> {
+    pub(crate) fn name(&self) -> Option<String> {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -95,4 +115,4 @@ fn registered(label: &str) -> Option<&'static Registered> {
 }
 
 /// The name, in outcomes, of the backend whose kernel can be given policies.
-pub(super) const NAME: &str = "bpf";
+pub(crate) const NAME: &str = "bpf";

@@ -1,0 +1,138 @@
+//! A trial under load: both ends' threads are started, counted and ended.
+
+use std::io;
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use tinygram_engine::Instant;
+use tinygram_link::processors;
+use tinygram_naglemark::Duration;
+use tinygram_naglemark::load::program::Thread;
+use tinygram_naglemark::load::{EndWork, LoadTaken, LoadTrial, Server};
+
+use super::clock::{now, sleep_until};
+use super::compute::Computing;
+use super::count;
+use super::thread::{Live, Ran};
+
+/// A trial with its connections, the client's and the server's in the same order.
+pub(super) struct Run<'a> {
+    pub(super) trial: &'a LoadTrial,
+    pub(super) connections: [Arc<Vec<TcpStream>>; 2],
+    /// Whether an end's programs set TCP_QUICKACK before each read.
+    pub(super) quickack: [bool; 2],
+    pub(super) computing: Computing,
+    pub(super) processors: [Option<usize>; 2],
+}
+
+/// A thread that was started. It stays until this is dropped, so that its clock can be read.
+struct Started {
+    thread: JoinHandle<()>,
+    result: Receiver<io::Result<Ran>>,
+    stay: Sender<()>,
+}
+
+/// Ends the server's threads when it is dropped.
+struct Ending {
+    stop: Arc<AtomicBool>,
+    connections: Arc<Vec<TcpStream>>,
+}
+
+impl Run<'_> {
+    /// Runs both ends, and looks at their counters when the measured time begins and when it ends.
+    pub(super) fn taken(&self) -> io::Result<LoadTaken> {
+        let trial = self.trial;
+        let begins = now() + BEFORE;
+        let ending = Ending {
+            stop: Arc::new(AtomicBool::new(false)),
+            connections: self.connections[0].clone(),
+        };
+        let live = |end: usize, until| Live {
+            connections: self.connections[end].clone(),
+            begins,
+            until,
+            sets_quickack: self.quickack[end],
+            sleeps_in_calls: end == SERVER && trial.programs.server == Server::ThreadEach,
+            computing: self.computing,
+            stop: ending.stop.clone(),
+        };
+        let server = Thread::of_server(trial).into_iter();
+        let server: Vec<Started> = server
+            .map(|program| self.start(SERVER, live(SERVER, None), program))
+            .collect::<io::Result<_>>()?;
+        let until = trial.warmup + trial.window + trial.patience;
+        let client = live(CLIENT, Some(Instant::ZERO + until));
+        let client = self.start(CLIENT, client, Thread::of_client(trial))?;
+        let work = |at: Duration| -> io::Result<[EndWork; 2]> {
+            sleep_until(begins + at);
+            let [own, peers] = &self.connections;
+            Ok([
+                count::work(&[&client.thread], own)?,
+                count::work(
+                    &server.iter().map(|it| &it.thread).collect::<Vec<_>>(),
+                    peers,
+                )?,
+            ])
+        };
+        let before = work(trial.warmup)?;
+        let after = work(trial.warmup + trial.window)?;
+        let Ran { program, ended } = client.ended()?;
+        drop(ending);
+        for thread in server {
+            thread.ended()?;
+        }
+        Ok(LoadTaken {
+            answers: program.answers().to_vec(),
+            unanswered: program.unanswered(ended),
+            work: [CLIENT, SERVER].map(|end| after[end].since(before[end])),
+        })
+    }
+
+    fn start(&self, end: usize, live: Live, program: Thread) -> io::Result<Started> {
+        let processor = self.processors[end];
+        let (done, result) = channel();
+        let (stay, stays) = channel::<()>();
+        let thread = std::thread::Builder::new()
+            .name(["client", "server"][end].into())
+            .spawn(move || {
+                processor.into_iter().for_each(processors::keep_to);
+                let _ = done.send(live.run(program));
+                let _ = stays.recv();
+            })?;
+        Ok(Started {
+            thread,
+            result,
+            stay,
+        })
+    }
+}
+
+impl Started {
+    /// Waits for what the thread did.
+    fn ended(self) -> io::Result<Ran> {
+        let result = self.result.recv();
+        drop(self.stay);
+        let joined = self.thread.join();
+        match (result, joined) {
+            (Ok(ran), Ok(())) => ran,
+            _ => Err(io::Error::other("a thread panicked")),
+        }
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for connection in self.connections.iter() {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+/// Enough for all threads to have started.
+const BEFORE: Duration = Duration::from_millis(5);
