@@ -205,6 +205,66 @@ fn the_senders_rules_are_the_profiles() {
     assert_eq!(parameters["conditions"][0]["congestion"], "reno");
 }
 
+/// What a document says of a policy.
+fn under_load<'a>(document: &'a Value, policy: &str) -> &'a Value {
+    let rows = document["rows"].as_array().expect("a list");
+    let row = rows.iter().find(|row| row["policy"] == policy);
+    row.unwrap_or_else(|| panic!("no row of {policy}"))
+}
+
+/// Few requests, so that a busy machine keeps up.
+const LOAD: &str = "--connections 4 --answer-writes 2 --loads 40 --repetitions 2 --warmup 100ms --window 300ms --no-knees";
+
+#[test]
+fn the_kernels_own_rule_stalls_under_load() {
+    let Some(document) = document(&format!("load --backend kernel {LOAD}")) else {
+        return;
+    };
+    let (held, sent) = (
+        under_load(&document, "DEFAULT"),
+        under_load(&document, "NODELAY"),
+    );
+    assert!(number(held, "p50_ms") > 20.0, "{held}");
+    assert!(number(sent, "p50_ms") < 20.0, "{sent}");
+    assert!(
+        (1.9..2.5).contains(&number(sent, "segments_per_answer")),
+        "{sent}"
+    );
+    assert_eq!(held["repetitions"].as_array().expect("a list").len(), 2);
+    let parameters = &document["parameters"];
+    assert_eq!(
+        (
+            &parameters["backend"],
+            &parameters["link"],
+            &parameters["costs"]
+        ),
+        (&"kernel".into(), &"veth".into(), &Value::Null)
+    );
+    let compared = document["compared"].as_array().expect("a list");
+    assert_eq!(compared.len(), 3, "mean, p50 and p99 of NODELAY");
+    for of in compared {
+        assert_eq!(
+            (&of["policy"], &of["against"]),
+            (&"NODELAY".into(), &"DEFAULT".into())
+        );
+        assert!(number(of, "from") <= number(of, "times"), "{of}");
+        assert!(number(of, "times") <= number(of, "to"), "{of}");
+    }
+}
+
+#[test]
+fn a_policy_as_bpf_stalls_under_load() {
+    let Some(document) = document(&format!(
+        "load --backend bpf --policy nodelay,nagle,off {LOAD}"
+    )) else {
+        return;
+    };
+    let median = |policy| number(under_load(&document, policy), "p50_ms");
+    assert!(median("NAGLE") > 20.0);
+    assert!(median("NODELAY") < 20.0 && median("OFF") < 20.0);
+    assert_eq!(document["parameters"]["backend"], "bpf");
+}
+
 #[test]
 fn ctrl_c_ends_a_transfer_that_waits() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

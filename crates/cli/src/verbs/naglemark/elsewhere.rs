@@ -2,10 +2,12 @@
 
 use std::net::SocketAddr;
 
-use tinygram_naglemark::{Backend, Error, Plan};
+use tinygram_naglemark::load::LoadBackend;
+use tinygram_naglemark::{Backend, Error, Plan, Policy};
 
 use super::args::BackendName;
 use super::args::costs::HostCosts;
+use super::args::load::BackendName as Loaded;
 use super::ends::{Ends, Path};
 use crate::outcome::{Done, Failure};
 use crate::system::needs_linux;
@@ -40,6 +42,14 @@ impl Joined {
 /// Asks for no right, for no namespaces are made here.
 pub(super) fn acquire_privilege() -> Result<(), Failure> {
     Ok(())
+}
+
+/// Refuses to put a kernel under load.
+pub(super) fn loaded(_: Loaded, _: &[Policy]) -> Result<Box<dyn LoadBackend>, Failure> {
+    Err(needs_linux(
+        "naglemark load --backend kernel or bpf",
+        "--backend sim",
+    ))
 }
 
 /// Refuses to measure.

@@ -6,10 +6,14 @@ use std::time::Duration;
 use tinygram_link::emulator::Rules;
 use tinygram_link::host_costs::{self, Measured};
 use tinygram_link::veth::Offload;
-use tinygram_naglemark::{Backend, Error, Plan};
-use tinygram_naglemark_live::{self as live, Kernel, Line, Options, OurStack, Settings, Where};
+use tinygram_naglemark::load::LoadBackend;
+use tinygram_naglemark::{Backend, Error, Plan, Policy};
+use tinygram_naglemark_live::{
+    self as live, Kernel, Line, LoadedKernel, Options, OurStack, Settings, Where,
+};
 
 use super::args::costs::{Cost, HostCosts};
+use super::args::load::BackendName as Loaded;
 use super::args::{BackendName, LinkName};
 use super::ends::{Ends, Path};
 use crate::outcome::{Done, Failure};
@@ -94,6 +98,18 @@ impl Joined {
 /// Acquires the right to make namespaces. Call it before any thread is started.
 pub(super) fn acquire_privilege() -> Result<(), Failure> {
     live::acquire_privilege().map_err(|error| Failure::Input(error.to_string()))
+}
+
+/// Prepares the kernel's sockets for load. Call it before any thread is started.
+pub(super) fn loaded(
+    backend: Loaded,
+    policies: &[Policy],
+) -> Result<Box<dyn LoadBackend>, Failure> {
+    acquire_privilege()?;
+    Ok(Box::new(match backend {
+        Loaded::Bpf => LoadedKernel::with_policies(policies)?,
+        Loaded::Kernel | Loaded::Sim => LoadedKernel::open()?,
+    }))
 }
 
 /// Measures what calls cost on this machine.

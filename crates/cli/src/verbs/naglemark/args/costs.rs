@@ -60,6 +60,15 @@ pub(in super::super) struct Costs {
     pub(in super::super) over: Over,
 }
 
+impl Costs {
+    /// What they are if none are typed.
+    pub(in super::super) const DEFAULT: &'static str = "linux-veth";
+
+    pub(in super::super) fn is_default(&self) -> bool {
+        self.typed == Self::DEFAULT
+    }
+}
+
 /// Writes it as it is typed.
 impl fmt::Display for Costs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,7 +79,7 @@ impl fmt::Display for Costs {
 /// Parses a name, or reads a file that `naglemark costs` wrote.
 pub(super) fn costs(typed: &str) -> Result<Costs, String> {
     let over = match typed {
-        "linux-veth" => Over::Veth,
+        Costs::DEFAULT => Over::Veth,
         "linux-tun" => Over::Tun,
         path => Over::Measured(read(path)?),
     };

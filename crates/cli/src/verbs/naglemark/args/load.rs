@@ -21,16 +21,17 @@ use crate::values::{ack_timer, count, duration, rate, shown_ack_timer};
 
 /// Measure policies under load: many connections, and requests that do not wait for answers.
 ///
-/// Simulated: two hosts of today, one with all clients and one server, each with one processor. A latency counts from
-/// the time when a request was due, so waiting in a queue is never left out.
+/// Two hosts of today, one with all clients and one server, each with one processor: simulated, or with --backend kernel or bpf
+/// the running kernel's sockets in two namespaces, in real time. A latency counts from the time when a request was due, so
+/// waiting in a queue is never left out.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Policies to measure, in the paper's spelling or the project's
+    /// Policies to measure, in the paper's spelling or the project's [default: nagle,minshall,off,dldet,flush-on-block; with
+    /// --backend kernel default,nodelay; with --backend bpf default,nodelay,nagle]
     #[arg(
         long, value_name = "NAME,...", value_delimiter = ',', value_parser = policy_names(),
-        hide_possible_values = true, default_value = "nagle,minshall,off,dldet,flush-on-block",
-        help_heading = POLICIES
+        hide_possible_values = true, help_heading = POLICIES
     )]
     #[serde(skip)]
     pub(in super::super) policy: Vec<Chosen>,
@@ -113,6 +114,11 @@ pub(crate) struct Args {
     )]
     pub(in super::super) answer_writes: u32,
 
+    /// What is measured
+    #[arg(long, value_enum, default_value_t = BackendName::Sim, value_name = "NAME", help_heading = HOSTS)]
+    #[serde(skip)]
+    pub(in super::super) backend: BackendName,
+
     /// The server: event-loop, event-loop:N with N threads on its processor, at most one for each connection, or threads,
     /// one for each connection
     #[arg(long, value_name = "KIND", value_parser = server, default_value = "event-loop", help_heading = HOSTS)]
@@ -141,7 +147,7 @@ pub(crate) struct Args {
     /// What calls and segments cost both hosts: linux-veth, measured on one machine over a veth pair, where the sender pays for
     /// the receiver's work on a segment; linux-tun, orders of magnitude, not measured; or a file of `naglemark costs`, measured
     /// on yours
-    #[arg(long, value_name = "NAME|FILE", value_parser = costs, default_value = "linux-veth", help_heading = HOSTS)]
+    #[arg(long, value_name = "NAME|FILE", value_parser = costs, default_value = Costs::DEFAULT, help_heading = HOSTS)]
     #[serde(serialize_with = "in_words")]
     pub(in super::super) costs: Costs,
 
@@ -177,6 +183,11 @@ pub(crate) struct Args {
     )]
     pub(in super::super) knee: u32,
 
+    /// Do not search for knees, which takes most of the time with real packets
+    #[arg(long, conflicts_with = "knee", help_heading = RUN)]
+    #[serde(skip)]
+    pub(in super::super) no_knees: bool,
+
     #[command(flatten)]
     #[serde(flatten)]
     pub(in super::super) chance: Chance,
@@ -198,6 +209,17 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     #[serde(skip)]
     pub(in super::super) svg: Option<PathBuf>,
+}
+
+/// A TCP that can be put under load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(in super::super) enum BackendName {
+    /// The simulator, in virtual time
+    Sim,
+    /// The running kernel's sockets over a veth pair, in real time; root
+    Kernel,
+    /// The same, also under the papers' send policies as BPF (the book: kernel)
+    Bpf,
 }
 
 /// The ends that have the policy.
@@ -251,4 +273,5 @@ const EXAMPLES: &str = "\
 Examples:
   tinygram naglemark load --answer-writes 2              two writes an answer
   tinygram naglemark load --connections 4 --depth 32 --request 50 --answer 50 --rtt 200us
-  tinygram naglemark load --loads 10%,50%,90% --ack-policy linux,every-segment --svg charts";
+  tinygram naglemark load --loads 10%,50%,90% --ack-policy linux,every-segment --svg charts
+  tinygram naglemark load --backend bpf --no-knees --loads 10%,50%,90% --repetitions 10     this kernel, in real time";

@@ -3,14 +3,15 @@
 use tinygram_naglemark::load::{Least, LoadCell, LoadRow, Metric, envelope, is_simple};
 use tinygram_report::{Axis, Chart, Mark, Point, Scale, Series};
 
-use super::show::{Shown, acks, planned};
+use super::cells::{acks, planned};
+use super::show::Shown;
 
 impl Shown {
     /// Returns a chart for each ACK policy and latency, and with several ACK policies one for each policy and latency, with
     /// its file's name.
     pub(super) fn charts(&self) -> Vec<(String, Chart)> {
         let mut charts = Vec::new();
-        for (cell, _) in &self.knees.knees {
+        for cell in self.cells() {
             let acks = acks(cell);
             for metric in Metric::ALL {
                 let name = format!("load-{acks}-{}.svg", metric.name());
@@ -19,8 +20,9 @@ impl Shown {
                 }
             }
         }
-        let one = self.knees.knees.first().map(|(cell, _)| acks(cell));
-        let mut cells = self.knees.knees.iter().map(|(cell, _)| cell);
+        let cells = self.cells();
+        let one = cells.first().map(|cell| acks(cell));
+        let mut cells = cells.into_iter();
         if cells.clone().any(|cell| Some(acks(cell)) != one) {
             // Each policy has the first ACK policy once.
             for cell in cells.by_ref().filter(|cell| Some(acks(cell)) == one) {
@@ -36,8 +38,10 @@ impl Shown {
 
     /// Returns a policy's latency against load, a line for each ACK policy.
     fn by_acks(&self, policy: &str, metric: Metric) -> Chart {
-        let cells = self.knees.knees.iter().map(|(cell, _)| cell);
-        let own = cells.filter(|cell| cell.policy.label() == policy);
+        let own = self
+            .cells()
+            .into_iter()
+            .filter(|cell| cell.policy.label() == policy);
         let line = |cell: &LoadCell| {
             let acks = acks(cell);
             let points = self.points(&acks, policy, metric);
@@ -78,8 +82,7 @@ impl Shown {
 
     fn chart(&self, of: &str, metric: Metric) -> Chart {
         let rows = &self.outcome.rows;
-        let policies = self.knees.knees.iter().map(|(cell, _)| cell);
-        let policies = policies.filter(|cell| acks(cell) == of);
+        let policies = self.cells().into_iter().filter(|cell| acks(cell) == of);
         let simple = policies.clone().filter(|cell| is_simple(&cell.policy));
         let simple: Vec<&str> = simple.map(|cell| cell.policy.label()).collect();
         let rings = match simple.is_empty() {

@@ -1,15 +1,18 @@
 //! What `naglemark load` shows: rows, knees, distances from the envelope.
 
 use serde::Serialize;
+use tinygram_naglemark::Conditions;
 use tinygram_naglemark::load::{
     Demand, Distance, Estimate, KneeRule, Knees, LoadCell, LoadOutcome, LoadPart, LoadPlan,
-    LoadRow, Metric, distance, envelope, is_simple,
+    LoadRow, Metric, Repetition, distance, envelope, is_simple,
 };
 use tinygram_report::units::grouped;
 use tinygram_report::{Column, Document, Entry, Ink, Row, Table, csv, json};
 
-use super::super::args::load::{Args, Format};
+use super::super::args::load::{Args, BackendName, Format};
 use super::super::fields::Fields;
+use super::cells::{acks, planned};
+use super::compared::{self, Compared};
 
 /// The results, ready for any exporter.
 pub(super) struct Shown {
@@ -18,13 +21,18 @@ pub(super) struct Shown {
     pub(super) connections: u32,
     pub(super) depth: u32,
     pub(super) answer_writes: u32,
+    /// Whether it was measured in real time.
+    pub(super) is_real: bool,
     pub(super) outcome: LoadOutcome,
-    pub(super) knees: Knees,
+    /// The most answers a second of any policy.
+    pub(super) capacity: f64,
+    /// The knees, if they were searched for.
+    pub(super) knees: Option<Knees>,
     pub(super) rule: KneeRule,
 }
 
 /// Returns everything that the results depend on, as it was meant.
-pub(super) fn parameters(args: &Args, plan: &LoadPlan) -> Fields {
+pub(super) fn parameters(args: &Args, plan: &LoadPlan, conditions: &Conditions) -> Fields {
     #[derive(Serialize)]
     struct OfPlan {
         patience_ms: f64,
@@ -32,7 +40,14 @@ pub(super) fn parameters(args: &Args, plan: &LoadPlan) -> Fields {
     let of_plan = OfPlan {
         patience_ms: plan.patience.as_nanos() as f64 / 1e6,
     };
-    Fields::of(args).and(&of_plan).in_order(&ORDER)
+    let all = Fields::of(args).and(&of_plan).in_order(&ORDER);
+    match args.backend {
+        BackendName::Sim => all,
+        BackendName::Kernel | BackendName::Bpf => ["ack_timer", "costs", "rate", "rtt_us"]
+            .into_iter()
+            .fold(all, Fields::without)
+            .and(conditions),
+    }
 }
 
 /// The order of the parameters.
@@ -94,6 +109,30 @@ struct Record {
     /// The parts of a course, in their order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parts: Vec<PartRecord>,
+    /// The repetitions, where they took real time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    repetitions: Vec<RepetitionRecord>,
+}
+
+/// A repetition, as in the document.
+#[derive(Clone, Debug, Serialize)]
+struct RepetitionRecord {
+    answers_per_second: f64,
+    mean_ms: Option<f64>,
+    p50_ms: Option<f64>,
+    p99_ms: Option<f64>,
+}
+
+impl RepetitionRecord {
+    fn of(repetition: &Repetition) -> Self {
+        let times = repetition.times;
+        Self {
+            answers_per_second: repetition.answered_per_second,
+            mean_ms: times.map(|it| it.mean),
+            p50_ms: times.map(|it| it.p50),
+            p99_ms: times.map(|it| it.p99),
+        }
+    }
 }
 
 /// A part of a course, as in the document.
@@ -140,26 +179,42 @@ struct Away {
 #[derive(Serialize)]
 struct Results {
     capacity_per_second: f64,
-    unloaded_p99_ms: f64,
+    /// Absent if knees were not searched for.
+    unloaded_p99_ms: Option<f64>,
     rows: Vec<Record>,
     policies: Vec<Summary>,
+    /// Empty where time is virtual.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    compared: Vec<Compared>,
 }
 
 impl Shown {
     pub(super) fn rendered(&self, format: Format, (ink, width): (Ink, usize)) -> String {
-        let tables = || [self.rows(), self.summary()];
+        let joined = |shown: fn(&Table, usize, Ink) -> String| {
+            let tables = [
+                Some(self.rows()),
+                Some(self.summary()),
+                compared::table(&self.beside()),
+            ];
+            let shown = tables
+                .iter()
+                .flatten()
+                .map(|table| shown(table, width, ink));
+            shown.collect::<Vec<_>>().join("\n")
+        };
         match format {
-            Format::Table => tables().map(|table| table.to_text(width, ink)).join("\n"),
-            Format::Markdown => tables().map(|table| table.to_markdown()).join("\n"),
-            Format::Csv => csv(&self.records_without_parts()),
+            Format::Table => joined(Table::to_text),
+            Format::Markdown => joined(|table, _, _| table.to_markdown()),
+            Format::Csv => csv(&self.flat_records()),
             Format::Json => json(&Document {
                 schema: SCHEMA,
                 parameters: &self.parameters,
                 results: Results {
-                    capacity_per_second: self.knees.capacity,
-                    unloaded_p99_ms: self.knees.unloaded_ms,
+                    capacity_per_second: self.capacity,
+                    unloaded_p99_ms: self.knees.as_ref().map(|it| it.unloaded_ms),
                     rows: self.records(),
                     policies: self.summaries(),
+                    compared: self.beside().iter().flat_map(compared::of).collect(),
                 },
             }),
         }
@@ -191,26 +246,52 @@ impl Shown {
                 unanswered: score.unanswered,
                 keeps_up: row.keeps_up(),
                 parts: score.parts.iter().map(PartRecord::of).collect(),
+                repetitions: match self.is_real {
+                    true => score.repetitions.iter().map(RepetitionRecord::of).collect(),
+                    false => Vec::new(),
+                },
             }
         };
         self.outcome.rows.iter().map(record).collect()
     }
 
-    /// Returns the records as lines, which have no room for parts.
-    fn records_without_parts(&self) -> Vec<Record> {
+    /// Returns the records as lines, which have no room for parts and repetitions.
+    fn flat_records(&self) -> Vec<Record> {
         let mut records = self.records();
         for record in &mut records {
             record.parts.clear();
+            record.repetitions.clear();
         }
         records
     }
 
+    /// Returns the rows beside that of the first policy at the same load, where they took real time.
+    fn beside(&self) -> Vec<(&LoadRow, &LoadRow)> {
+        match self.is_real {
+            true => compared::beside_the_first(&self.outcome.rows),
+            false => Vec::new(),
+        }
+    }
+
+    /// Returns each policy with each ACK policy, in order.
+    pub(super) fn cells(&self) -> Vec<&LoadCell> {
+        let mut cells: Vec<&LoadCell> = Vec::new();
+        for LoadRow { cell, .. } in &self.outcome.rows {
+            let same =
+                |it: &&LoadCell| it.policy.label() == cell.policy.label() && acks(it) == acks(cell);
+            if !cells.iter().any(same) {
+                cells.push(cell);
+            }
+        }
+        cells
+    }
+
     /// Returns each policy with each ACK policy, with its knee and its distances.
     fn summaries(&self) -> Vec<Summary> {
-        let summary = |(cell, knee): &(LoadCell, Option<f64>)| Summary {
+        let summary = |(at, cell): (usize, &LoadCell)| Summary {
             policy: cell.policy.label().into(),
             ack_policy: acks(cell),
-            knee_per_second: *knee,
+            knee_per_second: self.knees.as_ref().and_then(|it| it.knees[at].1),
             distance: Metric::ALL
                 .into_iter()
                 .filter_map(|metric| {
@@ -228,7 +309,7 @@ impl Shown {
                 })
                 .collect(),
         };
-        self.knees.knees.iter().map(summary).collect()
+        self.cells().into_iter().enumerate().map(summary).collect()
     }
 
     fn distance(&self, cell: &LoadCell, metric: Metric) -> Option<Distance> {
@@ -300,14 +381,27 @@ impl Shown {
         }
     }
 
+    fn what_a_knee_is(&self) -> String {
+        match &self.knees {
+            Some(knees) => format!(
+                "the highest load, of those that its own search tried, that is kept up with, with a p99 of at most {} times \
+                 {:.3} ms, the unloaded server's; none: it tried no such load",
+                self.rule.times, knees.unloaded_ms
+            ),
+            None => "not searched for".into(),
+        }
+    }
+
     fn summary(&self) -> Table {
         let row = |summary: Summary| -> Row {
             let mut row = vec![
                 summary.policy,
                 summary.ack_policy,
-                summary
-                    .knee_per_second
-                    .map_or_else(|| "none".into(), |it| grouped(it as u64)),
+                match (&self.knees, summary.knee_per_second) {
+                    (_, Some(knee)) => grouped(knee as u64),
+                    (Some(_), None) => "none".into(),
+                    (None, None) => "-".into(),
+                },
             ];
             let left_out = summary.distance.first();
             row.push(left_out.map_or_else(|| "-".into(), |it| it.left_out.to_string()));
@@ -335,11 +429,9 @@ impl Shown {
             rows: self.summaries().into_iter().map(row).collect(),
             notes: vec![
                 format!(
-                    "Capacity: {} answers a second. knee: the highest load, of those that its own search tried, that is kept up \
-                     with, with a p99 of at most {} times {:.3} ms, the unloaded server's; none: it tried no such load.",
-                    grouped(self.knees.capacity as u64),
-                    self.rule.times,
-                    self.knees.unloaded_ms
+                    "Capacity: {} answers a second. knee: {}.",
+                    grouped(self.capacity as u64),
+                    self.what_a_knee_is()
                 ),
                 "distance: the geometric mean over the loads of the policy's latency over the envelope's; worst: the \
                  largest of these ratios. Loads with which nothing on the envelope is known to keep up are left out, and the policy's \
@@ -347,21 +439,6 @@ impl Shown {
                     .into(),
             ],
         }
-    }
-}
-
-/// Returns the name of a cell's ACK policy; both hosts' own is Linux's.
-pub(super) fn acks(cell: &LoadCell) -> String {
-    cell.ack_policy
-        .as_ref()
-        .map_or_else(|| "linux".into(), ToString::to_string)
-}
-
-/// Returns the requests a second of an open loop that do not change.
-pub(super) fn planned(demand: &Demand) -> Option<f64> {
-    match demand {
-        Demand::Open(rate) => Some(*rate),
-        Demand::Course(_) | Demand::Closed => None,
     }
 }
 
