@@ -1,10 +1,15 @@
-//! A closed-loop load for any request-and-answer protocol over TCP, for lab/run-table.
+//! A load for any request-and-answer protocol over TCP, for lab/run-table and lab/load-live.
 //!
 //! Reads one JSON document ([`Order`]) from standard input: several servers, and in which order
 //! they are loaded, one round at a time, over connections that stand throughout. So rounds can be
 //! short, and those of two servers near enough in time to be compared in pairs. Each connection
 //! writes the request over and over, each time after the whole answer has come; how long an answer
 //! is, is learned from the first one. Writes one JSON object ([`Seen`]) a round.
+//!
+//! A round with a rate is an open loop: requests are due at the times of a Poisson process on each
+//! connection, whether or not the one before is answered, and a latency counts from when its request
+//! was due. What is not answered so long after the round as the round was long counts with the time
+//! until then.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -38,6 +43,11 @@ struct Round {
     server: usize,
     /// What each of its `switches` is set to before.
     set: Option<u8>,
+    /// Requests a second of all connections together; a closed loop if absent.
+    rate: Option<f64>,
+    /// What the arrivals of an open loop are drawn from: rounds with the same number have the same.
+    #[serde(default)]
+    seed: u64,
 }
 
 #[derive(serde::Deserialize)]
@@ -54,8 +64,12 @@ struct Server {
 #[derive(serde::Serialize)]
 struct Seen {
     server: usize,
+    /// In the time of the round.
     answers: usize,
+    /// Requests that were due and not answered until the end.
+    unanswered: usize,
     per_second: f64,
+    mean_us: f64,
     p50_us: f64,
     p99_us: f64,
     /// Of the server, user and system, for each answer.
@@ -76,14 +90,21 @@ fn main() {
     let loads: Vec<_> = (0..order.servers.len())
         .map(|index| Load::connect(&order, index))
         .collect();
+    let closed = Round {
+        server: 0,
+        set: None,
+        rate: None,
+        seed: 0,
+    };
     for load in &loads {
-        load.round(warm_up);
+        load.round(warm_up, closed);
     }
-    for &Round { server, set } in &order.rounds {
-        if let Some(value) = set {
+    for &this in &order.rounds {
+        let server = this.server;
+        if let Some(value) = this.set {
             order.servers[server].switch(value);
         }
-        let seen = loads[server].round(round);
+        let seen = loads[server].round(round, this);
         println!("{}", serde_json::to_string(&seen).expect("plain numbers"));
     }
 }
@@ -92,13 +113,27 @@ fn main() {
 struct Load<'a> {
     index: usize,
     server: &'a Server,
-    rounds: Vec<Sender<Instant>>,
+    rounds: Vec<Sender<Task>>,
     shares: Receiver<Share>,
+}
+
+/// What one connection is to do in a round.
+#[derive(Clone, Copy)]
+struct Task {
+    begins: Instant,
+    ends: Instant,
+    /// The mean time between two requests of an open loop, in seconds.
+    mean_gap: Option<f64>,
+    seed: u64,
 }
 
 /// What one connection saw of a round.
 struct Share {
+    /// Of all requests; those that were not answered come last.
     latencies_us: Vec<f64>,
+    unanswered: usize,
+    /// How many were answered before the end of the round, and how many later.
+    in_time: usize,
     segments: u32,
     ended: Instant,
 }
@@ -129,13 +164,20 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Loads the server for so long. The last answers may come later; they count, and so does
-    /// their time.
-    fn round(&self, duration: Duration) -> Seen {
+    /// Loads the server for so long. In a closed loop the last answers may come later; they count, and so does their
+    /// time. In an open loop the answers of the round's time are counted, and all requests' latencies.
+    fn round(&self, duration: Duration, round: Round) -> Seen {
         let cpu_before = self.server.cpu_us();
         let begun = now();
-        for round in &self.rounds {
-            round.send(begun + duration).expect("a connection failed");
+        let connections = self.rounds.len();
+        for (at, connection) in self.rounds.iter().enumerate() {
+            let task = Task {
+                begins: begun,
+                ends: begun + duration,
+                mean_gap: round.rate.map(|rate| connections as f64 / rate),
+                seed: round.seed.wrapping_mul(1000).wrapping_add(at as u64),
+            };
+            connection.send(task).expect("a connection failed");
         }
         let shares: Vec<_> = self
             .rounds
@@ -143,21 +185,32 @@ impl<'a> Load<'a> {
             .map(|_| self.shares.recv().expect("a connection failed"))
             .collect();
         let cpu_us = self.server.cpu_us() - cpu_before;
-        let ended = shares.iter().map(|share| share.ended).max();
+        let ended = match round.rate {
+            Some(_) => Some(begun + duration),
+            None => shares.iter().map(|share| share.ended).max(),
+        };
         let seconds = ended.map_or(0.0, |ended| (ended - begun).as_secs_f64());
         let segments: u32 = shares.iter().map(|share| share.segments).sum();
+        let unanswered: usize = shares.iter().map(|share| share.unanswered).sum();
+        let answers: usize = shares.iter().map(|share| share.in_time).sum();
         let mut latencies: Vec<f64> = shares.into_iter().flat_map(|s| s.latencies_us).collect();
         latencies.sort_by(f64::total_cmp);
-        let at = |share: f64| latencies[((latencies.len() - 1) as f64 * share) as usize];
-        let answers = latencies.len();
+        let at = |share: f64| match latencies.len() {
+            0 => 0.0,
+            count => latencies[((count - 1) as f64 * share) as usize],
+        };
+        // What was sent and worked after the round's end was for the answers of that time.
+        let all = (latencies.len() - unanswered).max(1) as f64;
         Seen {
             server: self.index,
             answers,
+            unanswered,
             per_second: answers as f64 / seconds,
+            mean_us: latencies.iter().sum::<f64>() / latencies.len().max(1) as f64,
             p50_us: at(0.5),
             p99_us: at(0.99),
-            cpu_us: cpu_us / answers as f64,
-            segments_per_answer: f64::from(segments) / answers as f64,
+            cpu_us: cpu_us / all,
+            segments_per_answer: f64::from(segments) / all,
         }
     }
 }
@@ -186,29 +239,72 @@ impl Connection {
         }
     }
 
-    fn live(mut self, rounds: &Receiver<Instant>, share: &Sender<Share>) {
-        while let Ok(deadline) = rounds.recv() {
+    fn live(mut self, rounds: &Receiver<Task>, share: &Sender<Share>) {
+        // SAFETY: sets a number of this thread: its timers are not late on purpose.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
+        while let Ok(task) = rounds.recv() {
             let segments_before = segments_received(&self.stream);
-            let mut latencies_us = Vec::new();
-            let mut asked = now();
-            loop {
-                self.ask();
-                let answered = now();
-                latencies_us.push((answered - asked).as_nanos() as f64 / 1e3);
-                asked = answered;
-                if answered >= deadline {
-                    break;
-                }
-            }
-            let segments = segments_received(&self.stream) - segments_before;
-            let seen = Share {
-                latencies_us,
-                segments,
-                ended: asked,
+            let mut seen = match task.mean_gap {
+                Some(mean_gap) => self.open_loop(&task, mean_gap),
+                None => self.closed_loop(&task),
             };
+            seen.segments = segments_received(&self.stream) - segments_before;
             if share.send(seen).is_err() {
                 return;
             }
+        }
+    }
+
+    fn closed_loop(&mut self, task: &Task) -> Share {
+        let mut latencies_us = Vec::new();
+        let mut asked = now();
+        loop {
+            self.ask();
+            let answered = now();
+            latencies_us.push(microseconds(answered - asked));
+            asked = answered;
+            if answered >= task.ends {
+                break;
+            }
+        }
+        Share {
+            in_time: latencies_us.len(),
+            latencies_us,
+            unanswered: 0,
+            segments: 0,
+            ended: asked,
+        }
+    }
+
+    fn open_loop(&mut self, task: &Task, mean_gap: f64) -> Share {
+        let gives_up = task.ends + (task.ends - task.begins);
+        let mut dice = fastrand::Rng::with_seed(task.seed);
+        let mut due = task.begins;
+        let mut share = Share {
+            latencies_us: Vec::new(),
+            unanswered: 0,
+            in_time: 0,
+            segments: 0,
+            ended: task.begins,
+        };
+        loop {
+            due += Duration::from_secs_f64(-(1.0 - dice.f64()).ln() * mean_gap);
+            if due >= task.ends {
+                return share;
+            }
+            let wait = due.saturating_duration_since(now());
+            if !wait.is_zero() {
+                thread::sleep(wait);
+            }
+            if now() >= gives_up {
+                share.unanswered += 1;
+                share.latencies_us.push(microseconds(gives_up - due));
+                continue;
+            }
+            self.ask();
+            share.ended = now();
+            share.in_time += usize::from(share.ended < task.ends);
+            share.latencies_us.push(microseconds(share.ended - due));
         }
     }
 
@@ -220,6 +316,10 @@ impl Connection {
             .read_exact(&mut self.answer)
             .expect("answers are of one length");
     }
+}
+
+fn microseconds(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1e3
 }
 
 /// Reads until nothing comes for 400 ms. The first byte may take longer: some servers warm up.
