@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use tinygram_engine::Instant;
 use tinygram_link::processors;
 use tinygram_naglemark::Duration;
-use tinygram_naglemark::load::program::Thread;
+use tinygram_naglemark::load::program::LoadThread;
 use tinygram_naglemark::load::{EndWork, LoadTaken, LoadTrial, Server};
 
 use super::clock::{now, sleep_until};
@@ -59,13 +59,13 @@ impl Run<'_> {
             computing: self.computing,
             stop: ending.stop.clone(),
         };
-        let server = Thread::of_server(trial).into_iter();
+        let server = LoadThread::of_server(trial).into_iter();
         let server: Vec<Started> = server
             .map(|program| self.start(SERVER, live(SERVER, None), program))
             .collect::<io::Result<_>>()?;
         let until = trial.warmup + trial.window + trial.patience;
         let client = live(CLIENT, Some(Instant::ZERO + until));
-        let client = self.start(CLIENT, client, Thread::of_client(trial))?;
+        let client = self.start(CLIENT, client, LoadThread::of_client(trial))?;
         let work = |at: Duration| -> io::Result<[EndWork; 2]> {
             sleep_until(begins + at);
             let [own, peers] = &self.connections;
@@ -91,7 +91,7 @@ impl Run<'_> {
         })
     }
 
-    fn start(&self, end: usize, live: Live, program: Thread) -> io::Result<Started> {
+    fn start(&self, end: usize, live: Live, program: LoadThread) -> io::Result<Started> {
         let processor = self.processors[end];
         let (done, result) = channel();
         let (stay, stays) = channel::<()>();

@@ -18,7 +18,7 @@ use rustix::time::{
 };
 use socket2::SockRef;
 use tinygram_engine::Instant;
-use tinygram_naglemark::load::program::{Call, CallOutcome, Program, Sockets, Thread};
+use tinygram_naglemark::load::program::{Call, CallOutcome, LoadThread, Program, Sockets};
 
 use super::clock::{now, sleep_until};
 use super::compute::Computing;
@@ -42,13 +42,13 @@ pub(super) struct Live {
 
 /// A program that has run, and when it ended, since the beginning.
 pub(super) struct Ran {
-    pub(super) program: Thread,
+    pub(super) program: LoadThread,
     pub(super) ended: Instant,
 }
 
 impl Live {
     /// Runs the program until it stops, its time is up or the connections end.
-    pub(super) fn run(&self, mut program: Thread) -> io::Result<Ran> {
+    pub(super) fn run(&self, mut program: LoadThread) -> io::Result<Ran> {
         // No timer of it is late on purpose.
         set_current_timer_slack(NonZeroU64::new(1))?;
         let own = program.sockets();

@@ -9,7 +9,7 @@ use tinygram_sim::program::Sockets;
 use tinygram_sim::{Ended, Opening, World, WorldConfig};
 
 use super::backend::LoadBackend;
-use super::program::Thread;
+use super::program::LoadThread;
 use super::trial::{EndWork, Ends, LoadTaken, LoadTrial};
 use crate::backend::{Backend, Conditions, Error};
 use crate::hosts::{LinuxHosts, Over, told};
@@ -74,7 +74,7 @@ impl LoadedHosts {
         config
     }
 
-    fn world(&self, trial: &LoadTrial) -> World<Thread> {
+    fn world(&self, trial: &LoadTrial) -> World<LoadThread> {
         let config = WorldConfig {
             medium: Medium::PointToPoint(PointToPoint::new(self.hosts.wire())),
             impairment: ImpairmentRules::beyond(
@@ -85,7 +85,10 @@ impl LoadedHosts {
             costs: [self.hosts.over.costs(); 2],
             seed: trial.seed,
         };
-        let programs = [vec![Thread::of_client(trial)], Thread::of_server(trial)];
+        let programs = [
+            vec![LoadThread::of_client(trial)],
+            LoadThread::of_server(trial),
+        ];
         let mut world = World::new(config, programs);
         let [client, server] = match trial.ends {
             Ends::Both => [true, true],
@@ -150,7 +153,7 @@ impl LoadBackend for LoadedHosts {
 }
 
 /// Returns what an end has done since the run began.
-fn work(world: &World<Thread>, side: Side) -> EndWork {
+fn work(world: &World<LoadThread>, side: Side) -> EndWork {
     let host = world.host(side);
     let counters = host.sockets().iter().map(Socket::counters);
     counters.fold(

@@ -24,7 +24,7 @@
 //! | [`LoadTrial`] | the task of a [backend](LoadBackend): the requests, one by one, with the times when they are due |
 //! | [`LoadTaken`] | its result: how long each answer took from the time when its request was due, and both ends' work |
 //! | [`LoadScore`] | a row's numbers, with intervals |
-//! | [`Thread`](program::Thread) | a program of either end, which simulated hosts and real ones run |
+//! | [`LoadThread`](program::LoadThread) | a program of either end, which simulated hosts and real ones run |
 //!
 //! A latency counts from the time when a request was due, whether or not it could be sent then. So a server that does
 //! not keep up is charged with all waiting (there is no coordinated omission).

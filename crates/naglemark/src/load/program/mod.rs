@@ -14,7 +14,7 @@ use worker::Worker;
 
 /// A thread of either end. Its sockets have the numbers of the connections.
 #[derive(Clone, Debug)]
-pub struct Thread(End);
+pub struct LoadThread(End);
 
 #[derive(Clone, Debug)]
 enum End {
@@ -24,7 +24,7 @@ enum End {
     Server(Box<Worker>),
 }
 
-impl Thread {
+impl LoadThread {
     /// Returns the client's only thread. It stops when an open loop's requests are all answered.
     #[must_use]
     pub fn of_client(trial: &LoadTrial) -> Self {
@@ -73,7 +73,7 @@ impl Thread {
     }
 }
 
-impl Program for Thread {
+impl Program for LoadThread {
     fn next(&mut self, now: Instant, last: CallOutcome) -> Call {
         match &mut self.0 {
             End::Client(client) => client.next(now, last),
