@@ -104,10 +104,12 @@ int main(int count, char **words)
     printf("%s nodelay=%d more=%d: median %.3f ms, p99 %.3f ms, %.2f data segments an exchange; tcp_info has %u octets", congestion, nodelay,
            cork, took[warm + exchanges / 2], took[warm + exchanges * 99 / 100],
            (known->tcpi_data_segs_out - before.tcpi_data_segs_out) / (double)exchanges, length);
-    /* Behind the fields of Linux 6.12. */
-    if (length >= 264)
-        printf(", nonagle %u, delack_max %u us, nagle holds %u, cork holds %u", at(info, length, 248), at(info, length, 252),
-               at(info, length, 256), at(info, length, 260));
+    /* The patches add 16 octets behind the 248 of Linux 6.12 and the 280 of 7.3. */
+    if (length == 248 + 16 || length == 280 + 16) {
+        socklen_t added = length - 16;
+        printf(", nonagle %u, delack_max %u us, nagle holds %u, cork holds %u", at(info, length, added),
+               at(info, length, added + 4), at(info, length, added + 8), at(info, length, added + 12));
+    }
     printf("\n");
     return 0;
 }
