@@ -296,4 +296,6 @@ pub mod class {
     pub const PROGRAM_NODELAY: u32 = 1 << 4;
     /// The program opened the connection.
     pub const OPENED: u32 = 1 << 5;
+    /// `TCP_NODELAY` was set here, and not by the program.
+    pub const TAKEN_OVER: u32 = 1 << 6;
 }

@@ -80,6 +80,7 @@ fn take_over(shared: &Shared, fd: u64, known: u32, is_covered: bool) -> u32 {
         found |= class::PROGRAM_NODELAY;
     } else if found & class::ALONE == 0 && policy(shared) != Policy::Observe {
         kernel::set_option(fd, IPPROTO_TCP, kernel::TCP_NODELAY, 1);
+        found |= class::TAKEN_OVER;
     }
     found
 }
@@ -170,11 +171,15 @@ fn set_option(shared: &Shared, call: &mut Call, socket: &Socket, known: u32) -> 
             if result == 0 && known & (class::KIND | class::ALONE) == class::TCP {
                 // SAFETY: the kernel has just read the same four octets.
                 let on = unsafe { (call.a4 as *const u32).read_unaligned() } != 0;
-                let bit = if on { class::PROGRAM_NODELAY } else { 0 };
-                socket
-                    .class
-                    .store(known & !class::PROGRAM_NODELAY | bit, Relaxed);
-                if !on && policy(shared).sets_nodelay() {
+                let takes_over = !on && policy(shared).sets_nodelay();
+                let bit = match on {
+                    true => class::PROGRAM_NODELAY,
+                    false if takes_over => class::TAKEN_OVER,
+                    false => 0,
+                };
+                let rest = known & !(class::PROGRAM_NODELAY | class::TAKEN_OVER);
+                socket.class.store(rest | bit, Relaxed);
+                if takes_over {
                     kernel::set_option(call.a1, IPPROTO_TCP, kernel::TCP_NODELAY, 1);
                 }
             }

@@ -9,11 +9,11 @@ use libc::pid_t;
 
 use crate::journal::{Journal, Record};
 use crate::launch::pidfd;
-use crate::layout::{Inert, SOCKETS, Shared};
+use crate::layout::{Inert, SOCKETS, Shared, Socket, class};
 use crate::plant::{Failed, moved_back};
 use crate::threads::{Place, Threads};
 use crate::tracee::Tracee;
-use crate::watchdog::flush;
+use crate::watchdog::{flush, set_nodelay};
 
 /// What was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +116,7 @@ fn leave(
         return Ok(false);
     }
     flush_all(tracee, record, process);
+    give_options_back(tracee, record, process);
     let scratch = sites.first().copied().unwrap_or_default();
     for (start, length) in [record.code, record.shared] {
         tracee.call(scratch, libc::SYS_munmap, [start, length, 0, 0, 0, 0])?;
@@ -133,6 +134,35 @@ fn flush_all(tracee: &Tracee, record: &Record, process: &OwnedFd) {
     for (index, octet) in marked.iter().enumerate() {
         for bit in (0..8).filter(|bit| octet >> bit & 1 != 0) {
             let _ = flush(process, index * 8 + bit);
+        }
+    }
+}
+
+/// Takes `TCP_NODELAY` away from the sockets on which the program had not set it. Of a program whose `setsockopt` does not
+/// pass, it is not known whether it has meanwhile; then it stays.
+fn give_options_back(tracee: &Tracee, record: &Record, process: &OwnedFd) {
+    if !record.sees_options() {
+        return;
+    }
+    let Ok(open) = std::fs::read_dir(format!("/proc/{}/fd", record.pid)) else {
+        return;
+    };
+    let numbers = open.flatten().filter_map(|entry| {
+        let number = entry.file_name().to_str()?.parse::<usize>().ok()?;
+        (number < SOCKETS).then_some(number)
+    });
+    let sockets = record.shared.0 + offset_of!(Shared, sockets) as u64;
+    for number in numbers {
+        let at = sockets + (number * size_of::<Socket>() + offset_of!(Socket, class)) as u64;
+        let mut known = [0; 4];
+        let read = tracee.read(at, &mut known);
+        let known = u32::from_ne_bytes(known);
+        if read.is_ok()
+            && known & class::KIND == class::TCP
+            && known & class::TAKEN_OVER != 0
+            && known & class::PROGRAM_NODELAY == 0
+        {
+            let _ = set_nodelay(process, number, false);
         }
     }
 }

@@ -40,6 +40,11 @@ impl Record {
         let (keeper, when) = self.keeper;
         started(keeper) == Some(when)
     }
+
+    /// Returns whether the program's `setsockopt` passes through the code. In musl's one place it does not.
+    pub(crate) fn sees_options(&self) -> bool {
+        self.patches.len() > 1
+    }
 }
 
 /// Octets that were replaced.

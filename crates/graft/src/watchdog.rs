@@ -211,12 +211,17 @@ fn charge(shared: &Shared, socket: &Socket, contended: bool) {
 /// Sends what is held on a descriptor of the process. The number comes from memory that the program
 /// can write, so only a TCP socket is touched, and only by `TCP_NODELAY`, which it has anyway.
 pub(crate) fn flush(process: &OwnedFd, fd: usize) -> io::Result<()> {
+    set_nodelay(process, fd, true)
+}
+
+/// Sets `TCP_NODELAY` on a descriptor of the process, or takes it away; on nothing but a TCP socket.
+pub(crate) fn set_nodelay(process: &OwnedFd, fd: usize, on: bool) -> io::Result<()> {
     debug_assert!(fd < SOCKETS, "an index of the table");
     let socket = descriptor_of(process, fd as i32)?;
     if !speaks_tcp(&socket)? {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
-    let on: libc::c_int = 1;
+    let on = libc::c_int::from(on);
     // SAFETY: reads one integer.
     let result = unsafe {
         libc::setsockopt(

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::gates::lookalike;
-use crate::grafted::{Server, in_go, keeper_of, segments_per_answer, started};
+use crate::grafted::{Server, in_go, keeper_of, segments_over, segments_per_answer, started};
 use crate::programs::{copy_program_to, tinygram};
 use crate::untraceable::filtered;
 
@@ -23,13 +23,20 @@ struct Case {
 impl Case {
     /// Starts a server as it is; `None` if there is no Go here, or this user may not trace.
     fn begin() -> Option<Self> {
+        Self::begin_with(|_| ())
+    }
+
+    /// As [`Self::begin`], with what the server's command has besides.
+    fn begin_with(change: impl FnOnce(&mut Command)) -> Option<Self> {
         // SAFETY: no arguments, cannot fail.
         if unsafe { libc::geteuid() } != 0 {
             eprintln!("skipped: it takes root to trace a process that is no child");
             return None;
         }
         let (folder, program) = in_go()?;
-        let (server, address) = started(Command::new(&program));
+        let mut command = Command::new(&program);
+        change(&mut command);
+        let (server, address) = started(command);
         Some(Self {
             folder,
             server,
@@ -133,6 +140,27 @@ fn the_rule_comes_into_a_running_program_and_leaves_it() {
     let said = String::from_utf8_lossy(&again.stderr);
     assert_eq!(again.status.code(), Some(2));
     assert!(said.contains("nothing was put into it"), "{said}");
+}
+
+/// Nagle's algorithm is the program's choice: what the rule made of it goes with the rule.
+#[test]
+fn a_connection_that_stands_is_as_its_program_set_it() {
+    let nagle = |command: &mut Command| {
+        command.env("NAGLE", "yes");
+    };
+    for (change, without) in [(nagle as fn(&mut Command), 2.0), (|_| (), 8.0)] {
+        let Some(case) = Case::begin_with(change) else {
+            return;
+        };
+        let stream = TcpStream::connect(&case.address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        let is_as_it_was = || (segments_over(&stream, 20) - without).abs() < 1.5;
+        assert!(is_as_it_was());
+        case.insist("--attach");
+        assert!(segments_over(&stream, 100) < 1.5);
+        case.insist("--detach");
+        assert!(is_as_it_was());
+    }
 }
 
 #[test]

@@ -48,10 +48,15 @@ pub(super) fn segments_per_answer(address: &str) -> f64 {
 
 /// As [`segments_per_answer`], for so many answers.
 pub(super) fn segments_of(answers: u32, address: &str) -> f64 {
-    let mut stream = TcpStream::connect(address).unwrap();
+    let stream = TcpStream::connect(address).unwrap();
     stream.set_nodelay(true).unwrap();
+    segments_over(&stream, answers)
+}
+
+/// As [`segments_of`], over a connection that stands.
+pub(super) fn segments_over(mut stream: &TcpStream, answers: u32) -> f64 {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-    let mut before = 0;
+    let mut before = data_segments_in(stream);
     let mut segments = Vec::new();
     for answer in 0..answers {
         writeln!(stream, "question {answer}").unwrap();
@@ -59,7 +64,7 @@ pub(super) fn segments_of(answers: u32, address: &str) -> f64 {
             let line = lines.next().expect("a line").unwrap();
             assert_eq!(line, format!("question {answer} {piece}"));
         }
-        let now = data_segments_in(&stream);
+        let now = data_segments_in(stream);
         segments.push(now - before);
         before = now;
     }

@@ -1,5 +1,5 @@
 // A server that answers each line with pieces of its own: `server PIECES`. If FILE names a file, an
-// answer is "head\n" and that file, sent by sendfile(2).
+// answer is "head\n" and that file, sent by sendfile(2). If NAGLE is set, TCP_NODELAY is not.
 package main
 
 import (
@@ -29,6 +29,9 @@ func main() {
 
 func answer(connection net.Conn, pieces int) {
 	defer connection.Close()
+	if os.Getenv("NAGLE") != "" {
+		connection.(*net.TCPConn).SetNoDelay(false)
+	}
 	lines := bufio.NewScanner(connection)
 	for lines.Scan() {
 		if name := os.Getenv("FILE"); name != "" {
