@@ -41,6 +41,18 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
         print(slow.ask(connection), flush=True)
         time.sleep(0.002)
 """
+# The same over HTTP.
+GETS_ON = """
+import socket, sys, time
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
+    while True:
+        began, answer = time.monotonic(), b""
+        connection.sendall(b"GET / HTTP/1.1\\r\\nHost: h\\r\\n\\r\\n")
+        while len(answer.partition(b"\\r\\n\\r\\n")[2]) < 400:
+            answer += connection.recv(65536)
+        print((time.monotonic() - began) * 1000, flush=True)
+        time.sleep(0.002)
+"""
 
 
 def check(function):
@@ -206,6 +218,33 @@ def run():
 
 
 @check
+def run_go():
+    """`run` of a static Go program: its two writes become one segment."""
+    if not os.path.exists("pages"):
+        return "skipped: Go is not installed where the guest was started"
+    with pages(TINYGRAM, "run", "--") as (_, asks):
+        until(lambda: asks.median() < FREE_MS, 60, "under run it stalls")
+    return "yes"
+
+
+@check
+def attach_go():
+    """`run --attach` to a static Go program, and `--detach`."""
+    if not os.path.exists("pages"):
+        return "skipped: Go is not installed where the guest was started"
+    with pages() as (server, asks):
+        asks.must_stall()
+        code, said = tinygram("run", "--attach", str(server.pid))
+        if code == 2:
+            return refusal(code, said)
+        until(lambda: asks.median() < FREE_MS, 60, f"it still stalls: {said}")
+        code, said = tinygram("run", "--detach", str(server.pid))
+        assert code == 0, said
+        until(lambda: asks.median() > STALLED_MS, 60, f"detached it does not stall: {said}")
+    return "yes"
+
+
+@check
 def install_unit():
     """`install --unit`: the drop-in, after a restart; `--remove`."""
     with unit():
@@ -322,9 +361,9 @@ def reboot():
 class AsksOn:
     """A client that asks over one connection for ever."""
 
-    def __init__(self, port):
+    def __init__(self, port, client=ASKS_ON):
         self.answers = open("/tmp/answers", "w+")
-        self.process = subprocess.Popen([sys.executable, "-c", ASKS_ON, str(port)], stdout=self.answers, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen([sys.executable, "-c", client, str(port)], stdout=self.answers, stderr=subprocess.DEVNULL)
 
     def median(self, of=15):
         """Of the next answers, in milliseconds."""
@@ -356,6 +395,19 @@ def service(*covered_by, options=()):
         with AsksOn(PORT) as asks:
             until(asks.lines, 60, "the client gets no answer")
             yield asks
+    finally:
+        end(server)
+
+
+@contextlib.contextmanager
+def pages(*covered_by):
+    """The Go server (lab/servers/pages.go) with a client that asks on."""
+    server = subprocess.Popen([*covered_by, "./pages", str(PORT)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: listens(), 60, "the Go server does not listen")
+        with AsksOn(PORT, GETS_ON) as asks:
+            until(asks.lines, 60, "the client gets no answer")
+            yield server, asks
     finally:
         end(server)
 
