@@ -4,7 +4,7 @@
 //!
 //! | room | what is done there | names |
 //! |---|---|---|
-//! | `run` | the entry ([`Analyzer`]) counts and filters each frame and finds its connection, in a bounded table; the table is in shares, so that several threads can work | `conversation`, `flow`, `verdict`, `findings`, `across`, `report`, `parameters` |
+//! | `run` | the entry ([`Analyzer`]) counts and filters each frame and finds its connection, in a bounded table; the table is in shares, so that several threads can work | `conversation`, `flow`, `findings`, `across`, `report`, `parameters` |
 //! | `conversation` | joins the next three for one connection: what is seen of it, and what is concluded from that | `flow`, `verdict`, `findings` |
 //! | `flow` | observes. The half of the connection that sent the segment asks why it left now and not earlier, and says what it saw: held, lost, answered, closed. It names no finding. A segment that left right after a late ACK is a [`Hold`] | |
 //! | `verdict` | decides. A hold stays pending until the turn passes, which shows whether anybody waited for it; then it is a stall of one kind or a [`Lookalike`] | `flow` |

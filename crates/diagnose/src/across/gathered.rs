@@ -7,13 +7,14 @@ use std::collections::HashMap;
 
 use super::elsewhere::{self, Elsewhere};
 use super::pool::Pools;
+use super::twice::Sightings;
 use crate::conversation::Conversation;
 use crate::findings::finding::{Facts, Finding};
 use crate::parameters::Parameters;
 use crate::report::connections::ConnectionReport;
 use crate::report::summary::{Report, Summary};
-use crate::verdict::check::{Asked, Effect, Saw};
-use crate::verdict::checks::{clock, data_connection};
+use crate::verdict::check::{Asked, Check, Effect, Saw};
+use crate::verdict::checks::{clock, data_connection, recorded_twice};
 use crate::verdict::ledger::Ledger;
 use tinygram_stalls::Kind;
 
@@ -166,11 +167,34 @@ impl Gathered {
         (self.report, self.ledger)
     }
 
-    /// Takes back what another connection of the same two hosts explains. `live` are the connections that have not
-    /// left; returns what was taken back of these.
-    pub(crate) fn look_elsewhere(&mut self, live: &[ConnectionReport]) -> Vec<Finding> {
+    /// Takes back what another connection explains: one of the same two hosts, or the same one under other addresses.
+    /// `live` are the connections that have not left; returns what was taken back of these, each with the check that did so.
+    pub(crate) fn look_elsewhere(
+        &mut self,
+        live: &[ConnectionReport],
+    ) -> Vec<(Finding, &'static Check)> {
+        let mut taken = self.busy_elsewhere(live);
+        taken.extend(self.recorded_before());
+        self.taken_out += taken.len() as u64;
+        for (finding, by) in &taken {
+            self.report.summary.forget(finding);
+            let frame = finding.last_frame();
+            self.ledger.note(frame, &finding.checks, None);
+            self.ledger.end(frame, Asked::failed(by, Saw::Nothing));
+        }
+        let rows = &mut self.report.connections;
+        taken.retain(|(finding, by)| {
+            let row = rows.iter_mut().find(|row| row.id == finding.connection);
+            let is_live = row.is_none();
+            row.into_iter().for_each(|row| row.take_back(finding, by));
+            is_live
+        });
+        taken
+    }
+
+    /// Takes out what an FTP server said because its data connection was done.
+    fn busy_elsewhere(&mut self, live: &[ConnectionReport]) -> Vec<(Finding, &'static Check)> {
         let Report {
-            summary,
             connections,
             findings,
             ..
@@ -179,17 +203,13 @@ impl Gathered {
         let Some(elsewhere) = Elsewhere::of(findings, known) else {
             return Vec::new();
         };
-        let rows = connections.iter().chain(live).enumerate();
-        let places: HashMap<u32, usize> = rows.map(|(place, row)| (row.id, place)).collect();
-        let left = connections.len();
+        let rows = connections.iter().chain(live);
+        let rows: HashMap<u32, &ConnectionReport> = rows.map(|row| (row.id, row)).collect();
         let explained = |finding: &mut Finding| {
             if !elsewhere::is_asked_about(finding) {
                 return false;
             }
-            let row = places.get(&finding.connection).map(|&place| {
-                let row = place.checked_sub(left).map(|place| &live[place]);
-                row.unwrap_or_else(|| &connections[place])
-            });
+            let row = rows.get(&finding.connection);
             let explained = row.is_some_and(|row| elsewhere.explains(finding, row));
             if !explained {
                 let passed = Asked::passed(&data_connection::CHECK, Saw::Nothing);
@@ -197,23 +217,21 @@ impl Gathered {
             }
             explained
         };
-        let mut taken: Vec<_> = findings.extract_if(.., explained).collect();
-        self.taken_out += taken.len() as u64;
-        for finding in &taken {
-            summary.forget(finding);
-            let frame = finding.last_frame();
-            self.ledger.note(frame, &finding.checks, None);
-            let busy = Asked::failed(&data_connection::CHECK, Saw::Nothing);
-            self.ledger.end(frame, busy);
+        let taken = findings.extract_if(.., explained);
+        taken.map(|it| (it, &data_connection::CHECK)).collect()
+    }
+
+    /// Takes out what was recorded under other addresses, too. What accuses stays rather than what is possible.
+    fn recorded_before(&mut self) -> Vec<(Finding, &'static Check)> {
+        let (mut sightings, mut taken) = (Sightings::default(), Vec::new());
+        for accuses in [true, false] {
+            let twice = |it: &mut Finding| it.tier().accuses() == accuses && sightings.has(it);
+            taken.extend(self.report.findings.extract_if(.., twice));
         }
-        taken.retain(|finding| {
-            let place = places.get(&finding.connection);
-            let row = place.and_then(|&place| connections.get_mut(place));
-            let is_live = row.is_none();
-            row.into_iter().for_each(|row| row.take_back(finding));
-            is_live
-        });
         taken
+            .into_iter()
+            .map(|it| (it, &recorded_twice::CHECK))
+            .collect()
     }
 
     /// Accuses nobody by times that no clock has told.

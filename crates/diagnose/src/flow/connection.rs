@@ -411,6 +411,7 @@ impl Connection {
             half.restarted = half.idle();
             return false;
         };
+        (hold.numbers, hold.ttl) = ([segment.seq, segment.ack], segment.ttl);
         hold.path_measured = self.is_rtt_measured();
         witness.saw(self, from, Seen::Restarted(hold));
         true

@@ -20,6 +20,7 @@ impl Connection {
         witness: &mut impl Witness,
     ) {
         let distance_ns = self.halves[1 - from].receiver_distance_ns();
+        (hold.numbers, hold.ttl) = ([segment.seq, segment.ack], segment.ttl);
         hold.pieces = self.pieces(from, &segment.head, segment.payload);
         hold.tickets = self.are_tickets(from, &hold, &segment.head);
         hold.path_measured = self.is_rtt_measured();

@@ -61,6 +61,10 @@ pub struct Hold {
     pub chained: bool,
     /// Whether the flight was the first of the connection or the first after an idle period.
     pub fresh: bool,
+    /// The held segment's sequence number, and what it acknowledges.
+    pub(crate) numbers: [u32; 2],
+    /// Its time to live.
+    pub(crate) ttl: u8,
     /// Whether all that its sender had sent was as much as today's initial window.
     pub(crate) fills_initial_window: bool,
     /// Whether the release came as soon as the path allows.
@@ -135,6 +139,10 @@ impl Behind {
 }
 
 /// What a pause before new data looks like.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is taken apart where it was made; a box would be an allocation for each hold"
+)]
 pub(crate) enum Pause {
     /// The segment left right upon the release.
     Held(Hold),

@@ -9,7 +9,6 @@ use crate::findings::finding::Finding;
 use crate::flow::connection::Connection;
 use crate::flow::half::Half;
 use crate::verdict::check::Check;
-use crate::verdict::checks::data_connection;
 use crate::verdict::ruled_out::RuledOut;
 
 /// One connection.
@@ -136,13 +135,13 @@ impl ConnectionReport {
     }
 
     /// Takes back a stall of this connection: its program produced the data later.
-    pub(crate) fn take_back(&mut self, finding: &Finding) {
+    pub(crate) fn take_back(&mut self, finding: &Finding, by: &'static Check) {
         if finding.tier().accuses() {
             self.stalls -= 1;
             self.cost_ns -= finding.cost_ns;
         }
-        let (by, frame) = (&data_connection::CHECK, finding.last_frame());
-        self.ruled_out.add(by, frame, finding.cost_ns);
+        let frame = finding.last_frame();
+        self.ruled_out.add_if_ruled_out(by, frame, finding.cost_ns);
     }
 
     /// Notes what became of a suspect of this connection that was judged together with those of others.

@@ -17,7 +17,6 @@ use crate::parameters::Parameters;
 use crate::report::connections::ConnectionReport;
 use crate::report::explain;
 use crate::report::summary::{Report, Summary};
-use crate::verdict::checks::data_connection;
 
 /// Takes frames in capture order and returns a report at the end.
 ///
@@ -155,27 +154,32 @@ impl Analyzer {
     /// Takes back what another connection, of those that live or of those that are listed, explains.
     fn look_elsewhere(&mut self) {
         let findings = &self.gathered.report.findings;
-        if !findings.iter().any(elsewhere::is_asked_about) {
-            return;
-        }
-        let places: Vec<_> = self.live().collect();
-        let row = |&(share, slot, id): &(usize, usize, u32)| {
+        let is_asked = findings.iter().any(elsewhere::is_asked_about);
+        let row = |(share, slot, id): (usize, usize, u32)| {
             let connection = self.shards[share].table.peek(slot)?;
             Some(ConnectionReport {
                 id,
                 ..ConnectionReport::of(connection)
             })
         };
-        let live: Vec<_> = places.iter().filter_map(row).collect();
-        for finding in self.gathered.look_elsewhere(&live) {
+        let live: Vec<_> = match is_asked {
+            true => self.live().filter_map(row).collect(),
+            false => Vec::new(),
+        };
+        let taken = self.gathered.look_elsewhere(&live);
+        if taken.is_empty() {
+            return;
+        }
+        let places: Vec<_> = self.live().collect();
+        for (finding, by) in taken {
             let place = places.iter().find(|(.., id)| *id == finding.connection);
             if let Some((share, slot, _)) = place
                 && let Some(story) = &mut self.shards[*share].table.get(*slot).story
             {
-                let (by, frame) = (&data_connection::CHECK, finding.last_frame());
+                let (frame, ns) = (finding.last_frame(), finding.cost_ns);
                 match finding.tier().accuses() {
-                    true => story.take_back(by, frame, finding.cost_ns),
-                    false => story.ruled_out.add(by, frame, finding.cost_ns),
+                    true => story.take_back(by, frame, ns),
+                    false => story.ruled_out.add_if_ruled_out(by, frame, ns),
                 }
             }
         }

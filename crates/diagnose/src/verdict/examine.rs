@@ -6,9 +6,9 @@ use super::checks::{
     cut_window, data_connection, delayed_ack, fin, first_time, flood_factor, flood_overhead,
     flood_rate, flood_share, follows_ack, habit, known_kind, largest_flight, last_flight,
     link_speed, loss, many_holds, open_window, own_clock, own_period, own_stamp, own_turn,
-    path_measured, pool_fit, prompt_acks, punctual, relay, room, round_trip, same_flights,
-    same_habit, sender_holds, short, shorter_path, stream, tickets, timer_length, upon_release,
-    urgent, went_on,
+    path_measured, pool_fit, prompt_acks, punctual, recorded_twice, relay, room, round_trip,
+    same_flights, same_habit, sender_holds, short, shorter_path, stream, tickets, timer_length,
+    upon_release, urgent, went_on,
 };
 use super::evidence::Question;
 use crate::flow::half::Half;
@@ -83,6 +83,7 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
         &same_habit::CHECK,
         &cut_window::CHECK,
         &data_connection::CHECK,
+        &recorded_twice::CHECK,
         &went_on::CHECK,
         &many_holds::CHECK,
         &follows_ack::CHECK,

@@ -3,7 +3,7 @@
 //! It is counted per connection, with the time it took, because whoever looks into a slow service wants to know it. Each pause
 //! is counted by the check that ruled it out.
 
-use super::check::Check;
+use super::check::{Check, Effect};
 use super::lookalikes::Lookalike;
 
 /// How often each lookalike occurred, the time it took, and the frames of the first ones.
@@ -56,6 +56,13 @@ impl RuledOut {
                 frame,
                 time_ns,
             });
+        }
+    }
+
+    /// Counts what was found before if a check has ruled it out. Of what is unsaid, nothing is counted.
+    pub(crate) fn add_if_ruled_out(&mut self, by: &'static Check, frame: u64, time_ns: i64) {
+        if matches!(by.effect, Effect::RulesOut(_)) {
+            self.add(by, frame, time_ns);
         }
     }
 

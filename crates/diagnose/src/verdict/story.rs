@@ -288,7 +288,7 @@ impl Story {
     pub(crate) fn take_back(&mut self, by: &'static Check, frame: u64, cost_ns: i64) {
         self.stalls -= 1;
         self.cost_ns -= cost_ns;
-        self.ruled_out.add(by, frame, cost_ns);
+        self.ruled_out.add_if_ruled_out(by, frame, cost_ns);
     }
 
     pub(crate) fn count(&mut self, kind: Kind, cost_ns: i64) {

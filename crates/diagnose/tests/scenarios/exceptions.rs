@@ -333,3 +333,35 @@ fn what_leaves_behind_an_ack_with_data_may_be_the_answer_to_it() {
     assert_eq!(held("P 4"), (0, vec![]));
     assert_eq!(held("."), (10, vec![Kind::NagleRoundTrip; 10]));
 }
+
+/// A router that translates addresses passes the same segments on, and both of its sides were recorded: one wait, which counts
+/// once. Another connection with the same lengths at the same time has other numbers, or was routed as often.
+#[test]
+fn what_was_recorded_on_both_sides_of_a_translator_counts_once() {
+    let both = |other_numbers: u32, ttl: u8| {
+        let mut player = Player::new();
+        let mut behind = player.next.map(|next| next.wrapping_add(other_numbers));
+        let lines = [OPEN, STALL].into_iter().flat_map(str::lines);
+        for line in lines.filter(|line| !line.trim().is_empty()) {
+            player.play(line);
+            for port in [50_000, 40_000] {
+                std::mem::swap(&mut player.next, &mut behind);
+                player.ports[0] = port;
+                if port == 50_000 {
+                    player.play(&format!("{line} ttl {ttl}"));
+                }
+            }
+        }
+        player.report()
+    };
+    let once = both(0, 63);
+    assert_eq!(accused(&once), [Kind::WriteWriteRead]);
+    assert_eq!((once.summary.stalls, once.summary.cost_ns), (1, 41_050_000));
+    let stalls = |report: &Report| report.connections.iter().map(|row| row.stalls).collect();
+    let rows: Vec<u32> = stalls(&once);
+    assert_eq!(rows, [1, 0]);
+    for two in [both(1, 63), both(0, 64)] {
+        assert_eq!(accused(&two), [Kind::WriteWriteRead; 2]);
+        assert_eq!(two.summary.stalls, 2);
+    }
+}

@@ -1,5 +1,6 @@
 //! An FTP server says "226" when its data connection is done. That the client acknowledged "150" a moment before, late
-//! as ACKs are, is an accident (`elsewhere.rs` knows; asked in `gathered.rs` at the end, and in `analyzer.rs` of what still lives).
+//! as ACKs are, is an accident (`elsewhere.rs` knows; asked in `gathered.rs`, at the end
+//! and whenever findings are taken out).
 
 use tinygram_stalls::thresholds::Origin;
 

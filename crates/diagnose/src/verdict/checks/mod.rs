@@ -35,6 +35,7 @@ pub(crate) mod path_measured;
 pub(crate) mod pool_fit;
 pub(crate) mod prompt_acks;
 pub(crate) mod punctual;
+pub(crate) mod recorded_twice;
 pub(crate) mod relay;
 pub(crate) mod room;
 pub(crate) mod round_trip;
