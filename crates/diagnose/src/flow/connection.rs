@@ -198,6 +198,7 @@ impl Connection {
             Arrival::Retransmission => {
                 self.was_lost(from, witness);
                 self.halves[from].send_again(segment, mark, mss);
+                self.halves[1 - from].hear_again(segment);
                 if self.halves[from].resent.is_none() {
                     let lost_ns = mark.time_ns - self.halves[from].sent.time_ns;
                     witness.saw(self, from, Seen::Lost(mark, lost_ns));

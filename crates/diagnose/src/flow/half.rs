@@ -385,6 +385,13 @@ impl Half {
         }
     }
 
+    /// Takes note of the timestamp of data of the peer that was sent before.
+    pub(crate) fn hear_again(&mut self, segment: &Gist) {
+        if let Some(stamps) = segment.timestamps() {
+            self.data_stamp = stamps.value;
+        }
+    }
+
     /// Returns how far queues on the way blur the round trip to the receiver.
     pub(crate) fn blur_ns(&self) -> i64 {
         self.path.blur_ns()

@@ -200,20 +200,23 @@ pub(crate) fn pause(
         sender_distance_ns,
         exact,
     );
-    // A sender that has not seen the ACK cannot have been released by it (RFC 7323, section 4.3); but
-    // not every stack takes the timestamps of pure ACKs in.
-    let unaware = match (release.stamp, segment.timestamps()) {
-        (Some(stamp), Some(own)) => sender.echoes_acks && (own.echo.wrapping_sub(stamp) as i32) < 0,
-        _ => false,
-    } || sender.lacks_data_before_release(segment.ack);
+    let left_before = lacks_stamp(sender, segment);
+    let unaware = left_before || sender.lacks_data_before_release(segment.ack);
     let tolerance_ns = SCHEDULED_NS
         .max(sender_distance_ns.unwrap_or(0) / OFF_THE_PATH_IN)
         .max(hold_ns / OFF_THE_WAIT_IN);
-    if let (None, true) = (off_ns, segment.payload < mss && sender.idle())
+    // An earlier ACK than the last may have let it go: that of a short one.
+    if (off_ns.is_none() || left_before)
+        && segment.payload < mss
+        && sender.idle()
         && let Some(hold) = behind_a_short_one(sender, sender_distance_ns, segment, mark, mss)
     {
         return Pause::Held(hold);
     }
+    // The way is shorter than its handshake was: that waited for ARP, a flow's first packet or a radio.
+    let off_ns = off_ns.or_else(|| {
+        has_stamp(sender, segment).then_some(sender_distance_ns.unwrap_or(0) - reaction_ns)
+    });
     match off_ns {
         // One that holds would not have sent the trigger.
         Some(off_ns) if off_ns <= tolerance_ns && sender.flight_defied => Pause::Defied,
@@ -236,6 +239,27 @@ pub(crate) fn pause(
         }
         _ => Pause::Thought,
     }
+}
+
+/// Returns whether the echo of a segment is older than the ACK that came last: a sender that has not seen that was not
+/// released by it (RFC 7323, section 4.3). Not every stack takes the timestamps of pure ACKs in. This one does if it has echoed
+/// one before, or echoes one now: an echo that is newer than all data of the peer is of an ACK.
+fn lacks_stamp(sender: &Half, segment: &Gist) -> bool {
+    let (Some(stamp), Some(own)) = (sender.release.stamp, segment.timestamps()) else {
+        return false;
+    };
+    let of_an_ack = sender.data_stamp != 0 && (own.echo.wrapping_sub(sender.data_stamp) as i32) > 0;
+    (own.echo.wrapping_sub(stamp) as i32) < 0 && (sender.echoes_acks || of_an_ack)
+}
+
+/// Returns whether the echo of a segment is that of the ACK that came last, and of no data of the peer: its sender had seen that,
+/// however long the way was when it was measured.
+fn has_stamp(sender: &Half, segment: &Gist) -> bool {
+    let (Some(stamp), Some(own)) = (sender.release.stamp, segment.timestamps()) else {
+        return false;
+    };
+    let of_an_ack = sender.data_stamp != 0 && (stamp.wrapping_sub(sender.data_stamp) as i32) > 0;
+    own.echo == stamp && of_an_ack
 }
 
 /// The moment at which a segment left, upon the ACK that came last.

@@ -365,3 +365,31 @@ fn what_was_recorded_on_both_sides_of_a_translator_counts_once() {
         assert_eq!(two.summary.stalls, 2);
     }
 }
+
+/// A server with a small MSS has sent its initial window of ten segments, the first of which is acknowledged alone, and 2 ms
+/// later the others. The rest leaves a round trip after that. Its echo names the ACK that it left upon: that of the first segment
+/// opens the window, and Nagle's rule waits for that of all.
+#[test]
+fn the_echo_names_the_acknowledgment_that_let_go() {
+    let rest = |echo: u32| {
+        let first = "
+            0     c S mss 1460 ts 1000 0
+            160   s S. mss 536 ts 5000 1000
+            160.1 c . ts 1160 5000
+            160.2 c P 500 ts 1160 5000
+            326   s D 524 ts 5166 1160
+            326.2 c . ts 1326 5166
+        ";
+        let others = "328 s D 524 ts 5166 1160\n".repeat(9);
+        let end = format!(
+            "328.2 c . ts 1329 5166
+             488.5 s P 173 ts 5329 {echo}
+             488.6 c . ts 1489 5329
+             489   c P 126 ts 1489 5329"
+        );
+        let report = Player::new().play(first).play(&others).play(&end).report();
+        report.findings.iter().map(|it| it.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(rest(1329), [Kind::NagleRoundTrip]);
+    assert_eq!(rest(1326), []);
+}

@@ -227,9 +227,10 @@ fn the_ack_of_a_short_one_releases_another() {
 /// arrived.
 #[test]
 fn a_sender_that_has_not_seen_the_ack_was_not_released_by_it() {
-    let held = |echoes_acks, echo| {
+    let held_behind = |data_stamp, echoes_acks, echo| {
         let half = changed(acknowledged(), |half| {
             half.echoes_acks = echoes_acks;
+            half.data_stamp = data_stamp;
             half.release.stamp = Some(70);
         });
         let mut segment = data(101, 200);
@@ -243,9 +244,38 @@ fn a_sender_that_has_not_seen_the_ack_was_not_released_by_it() {
             MSS,
         ))
     };
+    let held = |echoes_acks, echo| held_behind(0, echoes_acks, echo);
     assert_eq!((held(true, 70), held(true, 69)), ("held", "thought"));
     assert_eq!(held(false, 69), "held");
     assert_eq!(held(true, 71), "held");
+    // An echo that is newer than all data of the peer is that of an ACK before.
+    assert_eq!(held_behind(68, false, 69), "thought");
+    assert_eq!(held_behind(69, false, 69), "held");
+    assert_eq!(held_behind(68, false, 70), "held");
+}
+
+/// A handshake may have waited for ARP or a radio: what echoes the ACK itself has followed it, on a way that is shorter. Without
+/// such an echo it had left before.
+#[test]
+fn a_sender_that_echoes_the_ack_has_seen_it_however_long_the_handshake_took() {
+    let after = |data_stamp, echo, reaction_ns: i64| {
+        let half = changed(acknowledged(), |half| {
+            half.data_stamp = data_stamp;
+            half.release.stamp = Some(70);
+        });
+        let mut segment = data(101, 200);
+        segment.options.timestamps = Some(Timestamps { value: 1, echo });
+        let at = mark(3, 40 * MS + reaction_ns);
+        let distance = Some(25 * MS / 10);
+        seen(&pause(&half, distance, Some(0), &gist(&segment), at, MSS))
+    };
+    let quick = 145 * MS / 100;
+    assert_eq!(after(60, 70, quick), "held");
+    assert_eq!(
+        (after(60, 60, quick), after(70, 70, quick)),
+        ("early", "early")
+    );
+    assert_eq!(after(0, 70, quick), "early");
 }
 
 #[test]
