@@ -196,6 +196,7 @@ impl Connection {
                 return;
             }
             Arrival::Retransmission => {
+                witness.saw(self, from, Seen::Plain(mark, Plain::Repeated));
                 self.was_lost(from, witness);
                 self.halves[from].send_again(segment, mark, mss);
                 self.halves[1 - from].hear_again(segment);
@@ -294,6 +295,7 @@ impl Connection {
                 let prompt = half.was_prompt();
                 half.odds_of_mut(prompt).miss(since_ns);
                 if prompt {
+                    witness.saw(self, from, Seen::Plain(mark, Plain::Unprompted));
                     self.rested(from, mark, distance_ns, witness);
                     return;
                 }
@@ -306,6 +308,7 @@ impl Connection {
                 let half = &mut self.halves[from];
                 let exempt = half.urgent || segment.flags().any(Flags::URG | Flags::FIN);
                 half.tally.defied += u32::from(!exempt);
+                witness.saw(self, from, Seen::Plain(mark, Plain::Early));
                 self.rested(from, mark, distance_ns, witness);
             }
             Pause::Defied => {

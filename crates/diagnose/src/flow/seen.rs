@@ -45,6 +45,10 @@ pub(crate) enum Plain {
     Answer,
     /// Data was in flight, and its sender sent on: nothing held it.
     InFlight,
+    /// It left before the acknowledgment can have reached its sender.
+    Early,
+    /// It was sent before.
+    Repeated,
     /// No late acknowledgment, and no timer, came before it.
     Unprompted,
 }

@@ -74,6 +74,10 @@ fn held(observed: &Observed, yes: &str) -> String {
         Observed::Plain(Plain::InFlight) => {
             "No: data was in flight, and its sender sent on without waiting.".into()
         }
+        Observed::Plain(Plain::Early) => {
+            "No: it left before the acknowledgment can have reached its sender.".into()
+        }
+        Observed::Plain(Plain::Repeated) => "No: it repeats what was sent before.".into(),
         Observed::Plain(Plain::Unprompted) => {
             "No: neither a late ACK nor a timer came right before it. (After an ACK that was not late it has waited for a round trip at most.)".into()
         }

@@ -102,3 +102,37 @@ fn what_is_possible_is_not_ruled_out_because_it_is_not_kept() {
         );
     }
 }
+
+/// Every segment with data has a story, also one that left before the ACK can have reached its sender, one behind a prompt ACK,
+/// and one that was sent before.
+#[test]
+fn every_segment_with_data_has_a_story() {
+    let script = "
+        0     c S
+        60    s S.
+        60.1  c .
+        61    s P 100
+        102   c .
+        120   s P 100
+        200   c P 50
+        260   s P 10
+        260.1 c .
+        280   s P 100
+        280.1 c .
+        420   s P 100
+        420.1 c .
+        500   s P 100
+        900   s P 100 again
+        900.1 c .
+    ";
+    let told = |frame| story(&[script], frame);
+    let segments = script.lines().filter(|line| !line.trim().is_empty());
+    for (at, line) in segments.enumerate().skip(2) {
+        let told = told(at as u64 + 1);
+        assert!(
+            !told.contains("no segment of a connection"),
+            "{line}: {told}"
+        );
+    }
+    assert!(told(6).contains("before the acknowledgment can have reached its sender"));
+}
