@@ -321,6 +321,7 @@ impl Teller<'_, '_> {
         let evidence = Evidence {
             answered_ns,
             answers_ns: flow.mean_answer_ns(1 - from),
+            answers: peer.tally.answers,
             takes_turns: peer.tally.takes_turns(),
             never_unasked: peer.tally.never_unasked(),
             relayed: flow.is_relayed(),

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use tinygram_stalls::Kind;
 use tinygram_stalls::thresholds::{
     ANSWER_AT_ONCE_NS, ANSWER_PATHS, FEW_ACKS, LATE_ACK_NS, LEAST_DELAY_NS, LONGEST_DELAY_NS,
-    OWN_TIMER_ACKS, PROMPT_IN, SAME_TIMER_IN, USUAL_ANSWER_PERCENT, is_on_timer,
+    OWN_TIMER_ACKS, PROMPT_IN, SAME_TIMER_IN, UNANSWERED_TURNS, USUAL_ANSWER_PERCENT, is_on_timer,
 };
 
 use super::check::{Asked, Check};
@@ -24,6 +24,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) answered_ns: Option<i64>,
     /// How long the peer takes to answer, on average, in nanoseconds.
     pub(crate) answers_ns: i64,
+    /// How often the peer spoke after this sender had.
+    pub(crate) answers: u32,
     /// The peer has answered time and again, and never spoke but after this sender.
     pub(crate) takes_turns: bool,
     /// The peer never spoke but after this sender.
@@ -83,6 +85,7 @@ impl<'a> Evidence<'a> {
             blur_ns,
             answered_ns: None,
             answers_ns: 0,
+            answers: 0,
             takes_turns: false,
             never_unasked: false,
             relayed: false,
@@ -205,9 +208,14 @@ impl<'a> Evidence<'a> {
         if self.takes_turns && self.half.turns.asked && tally.self_clocked <= tally.answers {
             return true;
         }
-        let usual_ns = (distance_ns
-            + self.answers_ns.min(LONGEST_DELAY_NS) * USUAL_ANSWER_PERCENT / 100)
-            .min(LONGEST_DELAY_NS);
+        // What a sender begins by itself again and again, and its peer mostly leaves unanswered, has no usual answer: what the
+        // peer says one day comes by its own clock.
+        let usual_ns = match tally.self_clocked > UNANSWERED_TURNS * self.answers {
+            true => 0,
+            false => (distance_ns
+                + self.answers_ns.min(LONGEST_DELAY_NS) * USUAL_ANSWER_PERCENT / 100)
+                .min(LONGEST_DELAY_NS),
+        };
         answered_ns - hold.held.time_ns
             < ANSWER_AT_ONCE_NS
                 .max(ANSWER_PATHS * distance_ns)

@@ -30,6 +30,7 @@ pub(super) fn evidence(half: &Half) -> Evidence<'_> {
         takes_turns: false,
         never_unasked: false,
         answers_ns: 0,
+        answers: 0,
         relayed: false,
         is_private: false,
         delays_for_longer: false,
@@ -232,13 +233,15 @@ fn who_does_not_hold_and_who_goes_on_alone_is_not_accused() {
 /// the way and one and a half of the usual time for an answer.
 #[test]
 fn an_answer_at_once_answers_the_segment_before_it() {
-    let at_once = |way_us: u32, answers_ns, after_ns| {
+    let seldom = |self_clocked, way_us: u32, answers_ns, after_ns| {
         let half = changed(Half::default(), |half| {
             half.path.handshake_ns = way_us * 1000;
+            half.tally.self_clocked = self_clocked;
         });
         let evidence = Evidence {
             answered_ns: Some(40 * MS + after_ns),
             answers_ns,
+            answers: 3,
             ..evidence(&half)
         };
         let held = Mark {
@@ -247,10 +250,14 @@ fn an_answer_at_once_answers_the_segment_before_it() {
         };
         evidence.answered_at_once(&Hold { held, ..hold() })
     };
+    let at_once = |way_us, answers_ns, after_ns| seldom(0, way_us, answers_ns, after_ns);
     assert!(at_once(0, 0, 5 * MS - 1) && !at_once(0, 0, 5 * MS));
     assert!(at_once(2000, 0, 8 * MS - 1) && !at_once(2000, 0, 8 * MS));
     assert!(at_once(2000, 20 * MS, 32 * MS - 1) && !at_once(2000, 20 * MS, 32 * MS));
     assert!(at_once(0, 400 * MS, 500 * MS - 1) && !at_once(0, 400 * MS, 500 * MS));
+    // A peer that leaves most turns unanswered has no usual time: 7 turns of the sender's own for 3 of its words.
+    assert!(seldom(6, 0, 400 * MS, 500 * MS - 1) && !seldom(7, 0, 400 * MS, 5 * MS));
+    assert!(seldom(7, 0, 400 * MS, 5 * MS - 1));
     let half = Half::default();
     let unanswered = Evidence {
         answered_ns: None,

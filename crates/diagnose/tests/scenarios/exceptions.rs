@@ -393,3 +393,23 @@ fn the_echo_names_the_acknowledgment_that_let_go() {
     assert_eq!(rest(1329), [Kind::NagleRoundTrip]);
     assert_eq!(rest(1326), []);
 }
+
+/// A broker passes readings on by its publisher's clock, and its subscriber speaks now and then by its own. That it does so
+/// within half a second of one of them is no answer. A peer that speaks after each of them answers.
+#[test]
+fn who_speaks_now_and_then_does_not_answer() {
+    let accused_of = |speaks: fn(u32) -> bool| {
+        let mut player = Player::new();
+        player.play(OPEN);
+        for n in 0..12 {
+            let reading = "10 s P 20\n60 c .\n60.05 s P 30\n100.1 c .";
+            player.later(2_000).play(reading);
+            if speaks(n) {
+                player.play("360 c P 20\n360.1 s P 4\n360.2 c .");
+            }
+        }
+        accused(&player.report()).len()
+    };
+    assert!(accused_of(|_| true) >= 8);
+    assert_eq!(accused_of(|n| n % 4 == 3), 0);
+}

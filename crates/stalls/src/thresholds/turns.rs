@@ -10,6 +10,8 @@ thresholds! {
     BURST_NS: i64 = 5_000_000, Nanoseconds, Origin::Assumed("longer than hosts take between two writes of one burst");
     /// An answer within this time, or four times the path, answers the segment before it.
     ANSWER_AT_ONCE_NS: i64 = 5_000_000, Nanoseconds, Origin::Assumed("programs that only look something up");
+    /// A peer that has spoken once for more turns than so many that a sender began by itself answers none of them as a rule.
+    UNANSWERED_TURNS: u32 = 2, Ratio, Origin::Assumed("who answers speaks once for each, or for a header and its body");
     /// Writes closer together than this would be merged by any policy that waits for the writer to
     /// block.
     MERGE_NS: i64 = 10_000_000, Nanoseconds, Origin::Assumed("less than a delayed ACK, more than a burst");
