@@ -206,13 +206,17 @@ pub fn asides(results: &Diagnosis) -> Vec<String> {
         ));
     }
     if total.sight.unwatched > 0 {
-        let segments = match total.sight.unwatched {
-            1 => "1 segment left".to_owned(),
-            n => format!("{n} segments left"),
+        let ns = seconds(total.sight.unwatched_ns);
+        let held = match total.sight.unwatched {
+            1 => format!(
+                "1 segment left as if it had been held, {ns}, and nobody was seen to wait: its"
+            ),
+            n => format!(
+                "{n} segments left as if they had been held, {ns} in all, and nobody was seen to wait: their"
+            ),
         };
         sentences.push(format!(
-            "{segments} as if they had been held, {} in all, and nobody was seen to wait: their program goes by a clock of its own, or a reader elsewhere waited (behind a VPN, of a report).",
-            seconds(total.sight.unwatched_ns)
+            "{held} program goes by a clock of its own, or a reader elsewhere waited (behind a VPN, of a report)."
         ));
     }
     if total.unseen.quic > 0 {
