@@ -13,6 +13,7 @@ use tinygram_engine::extensions::{
     Ecn, Extensions, Keepalive, LinuxHabits, LossDetection, PathMtuSearch, PushEndsWrites, Sack,
     SlowStartExit, SynRetries, Undo,
 };
+use tinygram_engine::queues::{QueueCounter, QueueCounters};
 use tinygram_engine::receiver::ReceiverConfig;
 use tinygram_engine::receiver::ack_policy::{AckPolicy, AckTimer};
 use tinygram_engine::sender::congestion::Congestion;
@@ -78,6 +79,7 @@ struct Switches {
     push_ends_writes: bool,
     slow_start_exit: u8,
     pacing: bool,
+    queue_counters: bool,
     ecn: u8,
     reduces_the_window: bool,
     silent_to_unsent_acks: bool,
@@ -151,6 +153,8 @@ struct Arrival {
     timestamps: Option<(u32, u32)>,
     /// Start and length of each block.
     sack: [Option<(i16, u16)>; 4],
+    counters_permitted: bool,
+    counters: Option<[(u32, u32); 3]>,
 }
 
 fuzz_target!(|input: Input| {
@@ -324,6 +328,16 @@ impl Arrival {
                 .timestamps
                 .map(|(value, echo)| Timestamps { value, echo }),
             sack: self.sack.into_iter().flatten().map(block).collect(),
+            counters_permitted: self.counters_permitted,
+            counters: self.counters.map(|counters| {
+                let [unacknowledged, unread, delayed] =
+                    counters.map(|(area, left)| QueueCounter { area, left });
+                QueueCounters {
+                    unacknowledged,
+                    unread,
+                    delayed,
+                }
+            }),
         }
     }
 }
@@ -445,6 +459,7 @@ impl Switches {
                 self.slow_start_exit,
             ),
             pacing: self.pacing,
+            queue_counters: self.queue_counters,
             ecn: *pick(
                 &[None, Some(Ecn::IfAsked), Some(Ecn::Ask { again: 1 })],
                 self.ecn,

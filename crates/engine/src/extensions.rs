@@ -64,6 +64,9 @@ pub struct Extensions {
     /// windows, one that is in flight and one that follows (Linux: `tcp_sndbuf_expand`). A size that
     /// the application sets ends that.
     pub send_buffer_most: Option<u64>,
+    /// Pure ACKs carry the counters of their sender's queues, in an experimental option (RFC 6994) of constant size: no
+    /// segment with data becomes smaller. A send policy that looks at the peer's counters switches this on.
+    pub queue_counters: bool,
     /// What Linux does otherwise than the RFCs have it.
     pub linux: LinuxHabits,
 }
@@ -90,6 +93,7 @@ impl Extensions {
         fin_wait_2: None,
         receive_buffer_most: None,
         send_buffer_most: None,
+        queue_counters: false,
         linux: LinuxHabits::NONE,
     };
     /// What Linux 6 has switched on as shipped.
@@ -121,6 +125,7 @@ impl Extensions {
         // does, and that turns growth off.
         receive_buffer_most: None,
         send_buffer_most: None,
+        queue_counters: false,
         linux: LinuxHabits::LINUX_6,
     };
     /// Every extension that helps without being asked for.
@@ -142,7 +147,7 @@ impl Extensions {
     };
 
     /// The names that [`switch_on`](Self::switch_on) takes.
-    pub const SWITCHES: [&'static str; 17] = [
+    pub const SWITCHES: [&'static str; 18] = [
         "window-scaling",
         "timestamps",
         "sack",
@@ -157,6 +162,7 @@ impl Extensions {
         "black-hole-detection",
         "blind-attack-defence",
         "pacing",
+        "queue-counters",
         "reduces-the-window",
         "silent-to-unsent-acks",
         "empty-window-probes",
@@ -184,6 +190,7 @@ impl Extensions {
             "black-hole-detection" => self.black_hole_detection = true,
             "blind-attack-defence" => self.blind_attack_defence = true,
             "pacing" => self.pacing = true,
+            "queue-counters" => self.queue_counters = true,
             "reduces-the-window" => self.linux.reduces_the_window = true,
             "silent-to-unsent-acks" => self.linux.silent_to_unsent_acks = true,
             "empty-window-probes" => self.linux.empty_window_probes = true,

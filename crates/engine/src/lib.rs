@@ -147,6 +147,7 @@ pub mod offset;
 pub mod options;
 pub mod outbox;
 pub mod profile;
+pub mod queues;
 pub mod receiver;
 pub mod registry;
 pub mod segment;

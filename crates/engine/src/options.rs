@@ -4,6 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use crate::offset::{Offset, Span};
+use crate::queues::QueueCounters;
 use crate::time::Duration;
 
 /// The options of an engine's segment, whose SACK blocks are ranges of offsets.
@@ -26,6 +27,11 @@ pub struct TcpOptions<E: Edge> {
     pub timestamps: Option<Timestamps>,
     /// What arrived out of order, or twice (RFC 2018, section 3; RFC 2883).
     pub sack: Blocks<E>,
+    /// Whether the sender understands queue counters; only on a SYN. An experimental option (RFC 6994).
+    pub counters_permitted: bool,
+    /// The counters of the sender's queues; only on a pure ACK without SACK blocks, for which there would be no room
+    /// beside them. An experimental option, too.
+    pub counters: Option<QueueCounters>,
 }
 
 /// The timestamps option, in ticks of its sender's clocks.

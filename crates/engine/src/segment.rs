@@ -166,6 +166,12 @@ impl Segment {
         if let Some(shift) = options.window_scale {
             one(format_args!("wscale {shift}"))?;
         }
+        if options.counters_permitted {
+            one(format_args!("countersOK"))?;
+        }
+        if let Some(counters) = options.counters {
+            one(format_args!("{counters}"))?;
+        }
         match separator {
             "," => f.write_str("]"),
             _ => Ok(()),
@@ -233,6 +239,7 @@ mod tests {
                 sack_permitted: true,
                 timestamps: Some(Timestamps { value: 5, echo: 3 }),
                 sack: SackBlocks::from_iter([block]),
+                ..Options::default()
             },
             ..plain
         };

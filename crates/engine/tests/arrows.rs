@@ -15,7 +15,8 @@ use sources::{Module, Sources, module};
 const MODULES: &[(&str, &[&str])] = &[
     ("time", &[]),
     ("offset", &[]),
-    ("options", &["offset", "time"]),
+    ("queues", &["time"]),
+    ("options", &["offset", "queues", "time"]),
     ("extensions", &["registry", "time"]),
     ("segment", &["offset", "options"]),
     ("outbox", &["segment"]),
@@ -28,6 +29,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "offset",
             "options",
             "outbox",
+            "queues",
             "registry",
             "segment",
             "time",
@@ -44,6 +46,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "offset",
             "options",
             "outbox",
+            "queues",
             "receiver",
             "segment",
             "sender",
@@ -79,7 +82,7 @@ struct Rules {
 const RULES: &[Rules] = &[
     Rules {
         folder: &["sender", "send_policy"],
-        of_the_crate: &["offset", "registry", "time"],
+        of_the_crate: &["offset", "queues", "registry", "time"],
         shared: &["memory", "reasons"],
         builds_on: &[],
     },
@@ -148,7 +151,14 @@ const PARTS: &[(&str, &[&str])] = &[
 ];
 
 /// The modules that let the parts of the sender work together.
-const CONDUCTORS: &[&str] = &["acknowledgment", "pass", "probe", "retransmit", "wakeup"];
+const CONDUCTORS: &[&str] = &[
+    "acknowledgment",
+    "news",
+    "pass",
+    "probe",
+    "retransmit",
+    "wakeup",
+];
 
 #[test]
 fn modules_name_only_what_they_may() {

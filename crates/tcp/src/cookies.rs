@@ -61,8 +61,10 @@ fn period(now: Instant) -> u32 {
 }
 
 /// Returns a SYN's header without what its answer has no room for: without timestamps there are no
-/// bits for the other options.
+/// bits for the other options. For queue counters there are none in either case.
 fn within_a_cookie(mut syn: Header, timestamps: bool) -> Header {
+    syn.options.counters_permitted = false;
+    syn.options.counters = None;
     if !timestamps || syn.options.timestamps.is_none() {
         syn.options.timestamps = None;
         syn.options.window_scale = None;

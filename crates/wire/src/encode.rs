@@ -262,6 +262,8 @@ impl Numbering {
             sack_permitted: of_the_engine.sack_permitted,
             timestamps: of_the_engine.timestamps,
             sack: of_the_engine.sack.iter().map(number).collect(),
+            counters_permitted: of_the_engine.counters_permitted,
+            counters: of_the_engine.counters,
         }
     }
 }

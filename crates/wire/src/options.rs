@@ -1,7 +1,8 @@
-//! TCP options (RFC 9293, section 3.2; RFC 7323; RFC 2018).
+//! TCP options (RFC 9293, section 3.2; RFC 7323; RFC 2018; RFC 6994).
 
 use tinygram_engine::Timestamps;
 use tinygram_engine::options::{Blocks, TcpOptions};
+use tinygram_engine::queues::{QueueCounter, QueueCounters};
 
 /// SACK blocks as on the wire: the left edge, and the right edge, which is not included.
 pub type SackBlocks = Blocks<u32>;
@@ -26,6 +27,10 @@ pub enum TcpOption {
     Sack(SackBlocks),
     /// Kind 8.
     Timestamps(Timestamps),
+    /// Kind 253 with [`COUNTERS_EXID`] and nothing else: the sender understands queue counters.
+    CountersPermitted,
+    /// The same with 24 octets: area and octets of what is unacknowledged, unread, and not acknowledged by the sender.
+    Counters(QueueCounters),
     /// Any other kind, or one of the above with a wrong length.
     Other(u8),
 }
@@ -72,7 +77,27 @@ fn one(kind: u8, value: &[u8]) -> TcpOption {
             value: be32(stamps, 0),
             echo: be32(stamps, 4),
         }),
+        (EXPERIMENT, [a, b, value @ ..]) if [*a, *b] == COUNTERS_EXID.to_be_bytes() => {
+            experiment(value)
+        }
         _ => TcpOption::Other(kind),
+    }
+}
+
+/// Reads what follows the experiment's identifier.
+fn experiment(value: &[u8]) -> TcpOption {
+    let counter = |at: usize| QueueCounter {
+        area: be32(value, at),
+        left: be32(value, at + 4),
+    };
+    match value.len() {
+        0 => TcpOption::CountersPermitted,
+        24 => TcpOption::Counters(QueueCounters {
+            unacknowledged: counter(0),
+            unread: counter(8),
+            delayed: counter(16),
+        }),
+        _ => TcpOption::Other(EXPERIMENT),
     }
 }
 
@@ -118,6 +143,8 @@ pub(crate) fn gather(octets: &[u8]) -> Options {
             TcpOption::SackPermitted => all.sack_permitted = true,
             TcpOption::Sack(blocks) => all.sack = blocks,
             TcpOption::Timestamps(timestamps) => all.timestamps = Some(timestamps),
+            TcpOption::CountersPermitted => all.counters_permitted = true,
+            TcpOption::Counters(counters) => all.counters = Some(counters),
             TcpOption::Other(_) => {}
         }
     }
@@ -128,15 +155,15 @@ pub(crate) fn gather(octets: &[u8]) -> Options {
 #[must_use]
 #[inline]
 pub fn len(options: &Options) -> usize {
-    let fixed = fixed_len(options);
+    let fixed = fixed_len(options) + counters_that_fit(options).map_or(0, |_| COUNTERS_LEN);
     match sack_that_fit(options, fixed) {
         0 => fixed,
         blocks => fixed + 4 + 8 * blocks,
     }
 }
 
-/// Returns how many octets all options but SACK blocks take, each padded to four octets with NOPs as RFC 7323,
-/// appendix A, does.
+/// Returns how many octets all options but queue counters and SACK blocks take, each padded to four octets with NOPs as RFC
+/// 7323, appendix A, does.
 #[inline]
 fn fixed_len(options: &Options) -> usize {
     4 * usize::from(options.mss.is_some())
@@ -144,12 +171,21 @@ fn fixed_len(options: &Options) -> usize {
         // With timestamps, SACK-permitted takes the place of their two NOPs.
         + 4 * usize::from(options.sack_permitted && options.timestamps.is_none())
         + 12 * usize::from(options.timestamps.is_some())
+        + 4 * usize::from(options.counters_permitted)
 }
 
-/// Counts the blocks that fit: with timestamps three (RFC 2018, section 3).
+/// Returns the queue counters if they fit: beside all options of a SYN they do not.
+#[inline]
+fn counters_that_fit(options: &Options) -> Option<&QueueCounters> {
+    let counters = options.counters.as_ref();
+    counters.filter(|_| fixed_len(options) + COUNTERS_LEN <= ROOM)
+}
+
+/// Counts the blocks that fit: with timestamps three (RFC 2018, section 3), beside queue counters at most one.
 #[inline]
 fn sack_that_fit(options: &Options, fixed: usize) -> usize {
-    options.sack.len().min((ROOM - fixed - 4) / 8)
+    let room = ROOM.saturating_sub(fixed + 4);
+    options.sack.len().min(room / 8)
 }
 
 /// Writes the options to the beginning of `octets`.
@@ -178,7 +214,20 @@ pub fn write(options: &Options, octets: &mut [u8]) {
     if let Some(shift) = options.window_scale {
         to.put([NOP, WINDOW_SCALE, 3, shift]);
     }
-    let blocks = sack_that_fit(options, fixed_len(options));
+    let [high, low] = COUNTERS_EXID.to_be_bytes();
+    if options.counters_permitted {
+        to.put([EXPERIMENT, 4, high, low]);
+    }
+    let counters = counters_that_fit(options);
+    if let Some(counters) = counters {
+        to.put([EXPERIMENT, COUNTERS_LEN as u8, high, low]);
+        for counter in [counters.unacknowledged, counters.unread, counters.delayed] {
+            to.put(counter.area.to_be_bytes());
+            to.put(counter.left.to_be_bytes());
+        }
+    }
+    let fixed = fixed_len(options) + counters.map_or(0, |_| COUNTERS_LEN);
+    let blocks = sack_that_fit(options, fixed);
     if blocks > 0 {
         to.put([NOP, NOP, SACK, 2 + 8 * blocks as u8]);
         for (left, right) in options.sack.iter().take(blocks) {
@@ -214,3 +263,11 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+/// The first of two kinds that are set apart for experiments (RFC 4727, section 2.1), which tell each other apart by the
+/// identifier that follows (RFC 6994, section 3).
+const EXPERIMENT: u8 = 253;
+/// The identifier of queue counters: `tG`. It is not among those that IANA has registered, as RFC 6994, section 4, asks of what
+/// leaves a test network.
+pub const COUNTERS_EXID: u16 = 0x7447;
+/// The octets of an option with queue counters.
+const COUNTERS_LEN: usize = 28;

@@ -273,6 +273,8 @@ impl Numbering {
             sack_permitted: options.sack_permitted,
             timestamps: options.timestamps,
             sack: options.sack.iter().filter_map(block).collect(),
+            counters_permitted: options.counters_permitted,
+            counters: options.counters,
         }
     }
 }

@@ -8,10 +8,11 @@ use etherparse::{
     TransportSlice,
 };
 use proptest::prelude::*;
+use tinygram_engine::queues::{QueueCounter, QueueCounters};
 use tinygram_engine::{Flags, Offset, Segment, Span, Timestamps};
 use tinygram_wire::checksum::Sum;
 use tinygram_wire::encode::{Checksum, Path, encode};
-use tinygram_wire::options::{Options, SackBlocks};
+use tinygram_wire::options::{self, Options, SackBlocks};
 use tinygram_wire::packet::{Header, Near, Refused, Verify, is_pushed, read};
 use tinygram_wire::sequence::{Numbering, Sequence};
 
@@ -46,6 +47,18 @@ fn options() -> impl Strategy<Value = Options> {
             sack_permitted,
             timestamps,
             sack,
+            ..Options::default()
+        }
+    })
+}
+
+fn counters() -> impl Strategy<Value = QueueCounters> {
+    any::<[(u32, u32); 3]>().prop_map(|all| {
+        let [unacknowledged, unread, delayed] = all.map(|(area, left)| QueueCounter { area, left });
+        QueueCounters {
+            unacknowledged,
+            unread,
+            delayed,
         }
     })
 }
@@ -101,6 +114,39 @@ fn checksum_of(sliced: &SlicedPacket<'_>, tcp: &TcpHeader, payload: &[u8]) -> u1
 }
 
 proptest! {
+    /// An experimental option, of which other readers know the kind and the length.
+    #[test]
+    fn queue_counters_come_back_as_they_were_written(
+        counters in counters(),
+        options in options(),
+        permitted in any::<bool>(),
+    ) {
+        let options = Options { counters: Some(counters), counters_permitted: permitted, ..options };
+        let mut octets = vec![0xee; options::len(&options)];
+        prop_assert!(octets.len() <= options::ROOM && octets.len().is_multiple_of(4));
+        options::write(&options, &mut octets);
+        let back = options::read_all(&octets);
+        let others = options::len(&Options { counters: None, sack: SackBlocks::default(), ..options });
+        let fit = others + 28 <= options::ROOM;
+        prop_assert_eq!(back.counters, fit.then_some(counters));
+        prop_assert_eq!((back.counters_permitted, back.timestamps), (permitted, options.timestamps));
+        let place = octets.windows(4).position(|it| it == [253, 28, 0x74, 0x47]);
+        prop_assert_eq!(place.is_some(), fit);
+    }
+
+    /// Whatever another experiment, or a damaged option, has under the same kind means nothing to us.
+    #[test]
+    fn no_other_experiment_is_taken_for_counters(value in proptest::collection::vec(any::<u8>(), 0..38)) {
+        let octets = [&[253, 2 + value.len() as u8], &value[..]].concat();
+        let ours = value.starts_with(&options::COUNTERS_EXID.to_be_bytes());
+        let back = options::read_all(&octets);
+        prop_assert_eq!(back.counters.is_some(), ours && value.len() == 26);
+        prop_assert_eq!(back.counters_permitted, ours && value.len() == 2);
+        for cut in 0..octets.len() {
+            prop_assert_eq!(options::read_all(&octets[..cut]), Options::default());
+        }
+    }
+
     #[test]
     fn what_we_write_etherparse_reads_alike(
         (source, destination) in addresses(),

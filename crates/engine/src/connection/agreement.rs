@@ -1,5 +1,8 @@
 //! What both SYNs offered becomes an agreement, which the options of every later segment follow.
 
+use alloc::boxed::Box;
+
+use super::reports::Reports;
 use super::{Connection, State};
 use crate::options::{Options, SackBlocks};
 use crate::sender::Stamp;
@@ -21,6 +24,8 @@ pub struct Agreement {
     pub sack: bool,
     /// Congestion marks in place of losses (RFC 3168).
     pub ecn: bool,
+    /// The peer's queue counters on its pure ACKs (an experimental option).
+    pub queue_counters: bool,
 }
 
 /// What both SYNs offered.
@@ -63,7 +68,8 @@ impl Connection {
                 .then(|| self.receiver.wanted_window_shift()),
             sack_permitted: wanted(own.sack.is_some(), both.sack),
             timestamps: wanted(own.timestamps, both.timestamps).then(|| self.timestamps(now)),
-            sack: SackBlocks::NONE,
+            counters_permitted: wanted(own.queue_counters, self.reports.is_some()),
+            ..Options::default()
         }
     }
 
@@ -82,6 +88,8 @@ impl Connection {
         }
         let sack = own.sack.filter(|_| options.sack_permitted);
         self.agreed.sack = sack.is_some();
+        let both_count = own.queue_counters && options.counters_permitted;
+        self.reports = both_count.then(|| Box::new(Reports::new(now)));
         self.stamp = Stamp::default();
         self.agreed.every_segment = self.agreed.timestamps || self.agreed.sack;
         let reports_duplicates = sack.is_some_and(|sack| sack.duplicates);

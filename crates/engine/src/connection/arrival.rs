@@ -130,6 +130,9 @@ impl Connection {
         }
         self.liveness.heard = now;
         let echo_age = self.take_timestamps(now, segment);
+        if pure && self.reports.is_some() {
+            self.take_report(now, segment);
+        }
         let acked = self.sender.on_ack(now, segment, pure, echo_age);
         if acked.released > 0 {
             self.sender.grow_buffer();
@@ -142,6 +145,9 @@ impl Connection {
         }
         if !pure {
             self.take_data(now, segment, out);
+        }
+        if self.owes_report(now) {
+            self.send_ack(now, out);
         }
         self.output(now, out);
         if acked.released > 0 && self.sender.departures_wake() && self.wakes_writer() {

@@ -178,6 +178,7 @@ impl Connection {
         if self.receiver.wants_ack() {
             self.output(now, out);
         }
+        self.look_at_queues(now);
         octets
     }
 

@@ -15,6 +15,7 @@ mod handshake;
 mod liveness;
 mod output;
 mod path;
+mod reports;
 mod scarcity;
 mod teardown;
 mod timestamps;
@@ -22,6 +23,8 @@ mod timestamps;
 pub use agreement::Agreement;
 pub use config::{Config, ConfigBuilder, InvalidConfig};
 pub use handshake::reset;
+
+use alloc::boxed::Box;
 
 use crate::extensions::Extensions;
 use crate::outbox::{Events, Outbox};
@@ -36,6 +39,7 @@ use crate::time::{Deadline, Duration, Instant};
 use agreement::Agreed;
 use challenge::Budget;
 use liveness::Liveness;
+use reports::Reports;
 use timestamps::Clock;
 
 /// The states of RFC 9293, section 3.3.2.
@@ -130,6 +134,8 @@ pub struct Connection {
     /// again.
     stamp: Stamp,
     clock: Clock,
+    /// The counters of both ends' queues, if both SYNs agreed to tell them.
+    reports: Option<Box<Reports>>,
     /// No bare ACK outside the window is answered before this time.
     next_answer: Instant,
 }
@@ -140,9 +146,12 @@ impl Connection {
     pub fn new(config: &Config) -> Self {
         let mut receiver = Receiver::new(&config.receiver);
         receiver.may_grow_to(config.extensions.receive_buffer_most);
+        let sender = Sender::new(&config.sender, &config.extensions);
+        let mut extensions = config.extensions;
+        extensions.queue_counters |= sender.heeds_peer();
         Self {
             state: State::Closed,
-            sender: Sender::new(&config.sender, &config.extensions),
+            sender,
             receiver,
             copy_rule: config.copy_rule,
             write: None,
@@ -151,11 +160,12 @@ impl Connection {
             liveness: Liveness::default(),
             challenges: Budget::default(),
             passive: false,
-            extensions: config.extensions,
+            extensions,
             agreed: Agreed::default(),
             marks: ecn::Marks::default(),
             stamp: Stamp::default(),
             clock: Clock::default(),
+            reports: None,
             next_answer: Instant::ZERO,
         }
     }
@@ -205,6 +215,7 @@ impl Connection {
             timestamps: self.agreed.timestamps,
             sack: self.agreed.sack,
             ecn: self.agreed.ecn,
+            queue_counters: self.reports.is_some(),
         }
     }
 
@@ -229,6 +240,7 @@ impl Connection {
         if self.sender.heeds_receiving() {
             self.tell_received(now);
         }
+        self.look_at_queues(now);
         self.output(now, out);
     }
 

@@ -1,6 +1,7 @@
 //! Sends what is due: the sender's pass, and a bare acknowledgment if no segment carried it.
 
 use super::Connection;
+use crate::options::Options;
 use crate::outbox::Outbox;
 use crate::segment::{Flags, Segment};
 use crate::time::Instant;
@@ -14,6 +15,9 @@ impl Connection {
         let something = (unsent || self.receiver.wants_ack()) && self.state.synchronised();
         if something {
             self.output_something(now, unsent, out);
+        }
+        if self.reports.is_some() {
+            self.look_at_queues(now);
         }
         something
     }
@@ -49,7 +53,10 @@ impl Connection {
             len: 0,
             window: self.stamp.window,
             flags: Flags::ACK.with(self.stamp.flags),
-            options: self.stamp.options,
+            options: Options {
+                counters: self.report(now),
+                ..self.stamp.options
+            },
         });
         self.sender.count_empty();
         self.receiver.acknowledged(self.stamp.window, false, now);

@@ -1,5 +1,7 @@
 //! What the socket layer, the receiver and the device told.
 
+use crate::queues::QueueCounters;
+
 /// What the socket layer, the receiver and the device told, as policies see it ([`super::Vars`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hints {
@@ -12,4 +14,6 @@ pub(super) struct Hints {
     pub(super) device_busy: bool,
     pub(super) received: u64,
     pub(super) read: u64,
+    pub(super) own_counters: QueueCounters,
+    pub(super) peer_counters: Option<QueueCounters>,
 }

@@ -53,6 +53,7 @@ mod context;
 mod counters;
 mod hints;
 mod loss;
+mod news;
 mod pass;
 mod path;
 mod probe;
@@ -429,50 +430,6 @@ impl Sender {
     /// Says that what is in flight measures no round trip.
     pub(crate) fn distrust_round_trip(&mut self) {
         self.rtt.distrust();
-    }
-
-    pub(crate) fn set_nodelay(&mut self, on: bool) {
-        self.small.hints.nodelay = on;
-    }
-
-    pub(crate) fn set_corked(&mut self, on: bool) {
-        self.small.hints.corked = on;
-    }
-
-    #[inline]
-    pub(crate) fn set_more_to_come(&mut self, on: bool) {
-        self.small.hints.more_to_come = on;
-    }
-
-    pub(crate) fn set_device_busy(&mut self, busy: bool) {
-        self.small.hints.device_busy = busy;
-    }
-
-    #[inline]
-    pub(crate) fn set_reader_blocked(&mut self, blocked: bool) {
-        self.small.hints.reader_blocked = blocked;
-    }
-
-    #[inline]
-    pub(crate) fn set_writer_blocked(&mut self, blocked: bool) {
-        self.small.hints.writer_blocked = blocked;
-    }
-
-    pub(crate) fn set_writer_lacks_space(&mut self, lacks: bool) {
-        self.small.hints.writer_lacks_space = lacks;
-    }
-
-    /// Returns whether the policy looks at what is received.
-    #[inline]
-    pub(crate) fn heeds_receiving(&self) -> bool {
-        self.small.heeds_receiving
-    }
-
-    /// Says how many octets of the peer's data arrived, and how many of them were read.
-    pub(crate) fn set_received(&mut self, received: u64, read: u64, now: Instant) {
-        self.small.hints.received = received;
-        self.small.hints.read = read;
-        self.observe(Moment::ReceiveQueueChanged, now);
     }
 
     pub(crate) fn set_policy(&mut self, policy: SendPolicy) {

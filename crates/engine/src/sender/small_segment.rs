@@ -21,6 +21,8 @@ pub(super) struct SmallSegment {
     policy: Installed,
     /// Whether it looks at what is received.
     pub(super) heeds_receiving: bool,
+    /// Whether it looks at the peer's counters.
+    pub(super) heeds_peer: bool,
     /// Whether MORE applies whatever the policy.
     more_in_every_variant: bool,
     /// MCLBYTES, which some policies look at.
@@ -57,6 +59,7 @@ impl SmallSegment {
         let policy = config.policy.clone().install();
         Self {
             heeds_receiving: policy.heeds_receiving(),
+            heeds_peer: policy.heeds_peer(),
             policy,
             more_in_every_variant: config.more_in_every_variant,
             cluster: config.cluster,
@@ -70,6 +73,7 @@ impl SmallSegment {
     pub(super) fn set_policy(&mut self, policy: SendPolicy) {
         self.policy = policy.install();
         self.heeds_receiving = self.policy.heeds_receiving();
+        self.heeds_peer = self.policy.heeds_peer();
         self.release();
     }
 
@@ -143,6 +147,11 @@ impl SmallSegment {
     #[inline]
     pub(super) fn heeds_blocking(&self) -> bool {
         self.hints.corked || self.includes_more() || self.policy.heeds_blocking()
+    }
+
+    /// Returns whether the policy wants the peer to be told of the queues now.
+    pub(super) fn wants_report(&self, now: Instant, last: Option<Instant>) -> bool {
+        self.policy.wants_report(now, last)
     }
 
     fn includes_more(&self) -> bool {

@@ -55,6 +55,8 @@ impl Told for Whole<'_> {
             device_busy: hints.device_busy,
             received: hints.received,
             read: hints.read,
+            own_counters: hints.own_counters,
+            peer_counters: hints.peer_counters,
         }
     }
 }

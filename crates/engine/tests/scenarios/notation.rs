@@ -1,5 +1,6 @@
 //! How a script writes a segment: `P. 1:101(100) ack 1 win 1000 <mss 1460,sackOK>`.
 
+use tinygram_engine::queues::{QueueCounter, QueueCounters};
 use tinygram_engine::{Flags, Offset, Options, Segment, Span, Timestamps};
 
 use crate::script::number;
@@ -174,13 +175,31 @@ fn options(text: &str) -> Result<Options, String> {
                     }
                 }
             }
+            ["countersOK"] => options.counters_permitted = true,
+            ["counters", unacknowledged, unread, delayed] => {
+                options.counters = Some(QueueCounters {
+                    unacknowledged: counter(unacknowledged)?,
+                    unread: counter(unread)?,
+                    delayed: counter(delayed)?,
+                });
+            }
             _ => {
-                let known = "mss N, sackOK, wscale N, TS val N ecr N, sack START:END ...";
+                let known = "mss N, sackOK, wscale N, TS val N ecr N, sack START:END ..., countersOK, \
+                             counters AREA/OCTETS AREA/OCTETS AREA/OCTETS";
                 return Err(format!("`{}` is none of {known}", option.trim()));
             }
         }
     }
     Ok(options)
+}
+
+/// `7/100`.
+fn counter(text: &str) -> Result<QueueCounter, String> {
+    let (area, left) = text
+        .split_once('/')
+        .ok_or_else(|| format!("`{text}` is not AREA/OCTETS"))?;
+    let [area, left] = [number(area)? as u32, number(left)? as u32];
+    Ok(QueueCounter { area, left })
 }
 
 fn list_options(options: &Options) -> Vec<String> {
@@ -200,6 +219,12 @@ fn list_options(options: &Options) -> Vec<String> {
     if !options.sack.is_empty() {
         let blocks = options.sack.iter().map(|block| format!(" {block}"));
         listed.push(format!("sack{}", blocks.collect::<String>()));
+    }
+    if options.counters_permitted {
+        listed.push("countersOK".into());
+    }
+    if let Some(counters) = options.counters {
+        listed.push(counters.to_string());
     }
     listed
 }

@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::{Moment, Offer, Rule, Vars, Verdict};
 use crate::registry::custom;
+use crate::time::Instant;
 
 custom! {
     /// A send policy that a user of the library defines. Every connection has its own copy, memory
@@ -91,6 +92,18 @@ impl Rule for Custom {
 
     fn heeds_blocking(&self) -> bool {
         self.0.heeds_blocking()
+    }
+
+    fn heeds_receiving(&self) -> bool {
+        self.0.heeds_receiving()
+    }
+
+    fn heeds_peer(&self) -> bool {
+        self.0.heeds_peer()
+    }
+
+    fn wants_report(&self, now: Instant, last: Option<Instant>) -> bool {
+        self.0.wants_report(now, last)
     }
 
     fn includes_more(&self) -> bool {

@@ -32,6 +32,7 @@ mod strict_nagle;
 mod toggle;
 
 use crate::offset::{Offset, Span};
+use crate::queues::QueueCounters;
 use crate::time::{Duration, Instant};
 
 pub use custom::{Custom, from_fn};
@@ -90,6 +91,11 @@ pub struct Vars {
     pub received: u64,
     /// How many of these the application has read; 0 likewise.
     pub read: u64,
+    /// What this end's queues have counted; 0 but for a rule that [heeds the peer's](Rule::heeds_peer), if the peer has agreed
+    /// to tell them.
+    pub own_counters: QueueCounters,
+    /// What the peer's queues had counted when it told of them last; absent likewise, and until it has.
+    pub peer_counters: Option<QueueCounters>,
 }
 
 /// Who tells the variables, at the time when a rule reads them.
@@ -127,6 +133,8 @@ impl Vars {
             device_busy: false,
             received: 0,
             read: 0,
+            own_counters: QueueCounters::NONE,
+            peer_counters: None,
         }
     }
 
@@ -347,6 +355,19 @@ pub trait Rule {
 
     /// Returns whether the rule looks at what is received: [`Vars::received`] and [`Vars::read`].
     fn heeds_receiving(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the rule looks at both ends' counters: [`Vars::own_counters`] and [`Vars::peer_counters`]. Its SYN offers
+    /// the [extension](crate::extensions::Extensions::queue_counters) that tells them.
+    fn heeds_peer(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the peer should be told of this end's queues now, although it was at `last`: then an ACK of the data at
+    /// hand leaves at once. Only a rule that [heeds the peer's counters](Rule::heeds_peer) is asked.
+    fn wants_report(&self, now: Instant, last: Option<Instant>) -> bool {
+        let _ = (now, last);
         false
     }
 

@@ -24,6 +24,7 @@ use super::{
     toggle::Toggle,
 };
 use crate::registry::registry;
+use crate::time::Instant;
 use Needs::{Hints, Nothing, State};
 use Origin::{Davids, MogulMinshall, MoldeklevGunningberg, Tinygram};
 
@@ -331,6 +332,14 @@ impl Rule for Installed {
 
     fn heeds_receiving(&self) -> bool {
         dispatch!(self, policy => policy.heeds_receiving())
+    }
+
+    fn heeds_peer(&self) -> bool {
+        dispatch!(self, policy => policy.heeds_peer())
+    }
+
+    fn wants_report(&self, now: Instant, last: Option<Instant>) -> bool {
+        dispatch!(self, policy => policy.wants_report(now, last))
     }
 
     fn includes_more(&self) -> bool {
