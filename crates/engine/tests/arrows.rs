@@ -83,7 +83,7 @@ const RULES: &[Rules] = &[
     Rules {
         folder: &["sender", "send_policy"],
         of_the_crate: &["offset", "queues", "registry", "time"],
-        shared: &["memory", "reasons"],
+        shared: &["memory", "reasons", "trials"],
         builds_on: &[],
     },
     Rules {

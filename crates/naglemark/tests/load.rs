@@ -279,6 +279,38 @@ fn a_policy_that_switches_is_near_the_better_rule_at_either_load() {
     assert!(times < 1.1, "{times}");
 }
 
+/// After a step to more than OFF can carry, connections that decide together hold within a second, and all requests that came
+/// meanwhile are answered.
+#[test]
+fn connections_that_decide_together_follow_a_step() {
+    let mut plan = plan(&[]);
+    plan.policies = vec![
+        Policy::engine("NAGLE", SendPolicy::Nagle),
+        Policy::engine(
+            "TOGGLE-HOST",
+            SendPolicy::named("toggle-host").expect("it is registered"),
+        ),
+    ];
+    plan.programs = Programs {
+        connections: 4,
+        depth: 32,
+        service: Duration::from_micros(1),
+        ..plan.programs
+    };
+    (plan.request, plan.answer) = (Sizes::Fixed(50), Sizes::Fixed(50));
+    (plan.warmup, plan.window) = (Duration::from_secs(1), Duration::from_secs(1));
+    plan.demands = vec![Demand::Course(Course {
+        rates: [40_000.0, 185_000.0, 185_000.0].into(),
+        change: Change::Steps,
+    })];
+    let mut hosts = hosts();
+    hosts.hosts.rtt = Duration::from_micros(200);
+    let rows = measure_load(&plan, &hosts, &|_| ()).expect("it runs").rows;
+    let last = |row: &LoadRow| row.score.parts[2].mean_ms.expect("requests came").value;
+    let times = last(&rows[1]) / last(&rows[0]);
+    assert!(times < 1.1, "{times}");
+}
+
 /// Each request of a course is in one of its parts, and a part has the rate and the waiting of its own load.
 #[test]
 fn a_course_is_the_sum_of_its_parts() {

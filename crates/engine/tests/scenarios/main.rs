@@ -33,6 +33,9 @@ enum Subject {
     Protocol,
 }
 
+/// Policies that differ only where a host has several connections, of which a script has one.
+const SAME_FOR_ONE: [[&str; 2]; 1] = [["toggle", "toggle-host"]];
+
 /// The plain rules; a script that passes under both says nothing about its policy.
 const PLAIN_SEND: [&str; 2] = ["nagle", "off"];
 const PLAIN_ACK: [&str; 2] = ["every-segment", "bytes-consumed"];
@@ -149,7 +152,11 @@ impl Subject {
             Self::Ack(name) => (name, AckPolicy::LIST.iter().map(|e| e.name).collect()),
             Self::Protocol => return Vec::new(),
         };
-        all.into_iter().filter(|name| name != mine).collect()
+        let alike = |name: &str| {
+            let same = SAME_FOR_ONE.iter().find(|same| same.contains(mine));
+            name == *mine || same.is_some_and(|same| same.contains(&name))
+        };
+        all.into_iter().filter(|name| !alike(name)).collect()
     }
 
     fn plain(&self) -> Vec<&'static str> {

@@ -104,10 +104,14 @@ fn rule(policy: &Policy) -> Option<&SendPolicy> {
     }
 }
 
-/// Returns whether the sender asks both policies the same questions.
+/// Returns whether the sender asks both policies the same questions. A policy that looks at what is received, at the peer's
+/// counters or at other connections has a run of its own: its answers are not all by which it affects a connection.
 fn are_asked_alike(stage: &Stage, one: &Policy, other: &Policy) -> bool {
     let asked = |policy: &Policy| {
         let policy = rule(policy)?.clone().install();
+        if policy.heeds_receiving() || policy.heeds_peer() {
+            return None;
+        }
         let more = stage.always_more || policy.includes_more();
         // A sender with MORE heeds blocking in any case.
         let blocking = more || policy.heeds_blocking();

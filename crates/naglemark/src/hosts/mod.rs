@@ -120,7 +120,7 @@ impl Scene {
 /// Returns the send policy that results from `policy` on a host whose default is `own`.
 pub(crate) fn told(policy: &Policy, own: &SendPolicy) -> SendPolicy {
     match policy {
-        Policy::Engine { policy, .. } => policy.clone(),
+        Policy::Engine { policy, .. } => policy.clone().on_another_host(),
         Policy::Socket(SocketPolicy::NoDelay) => SendPolicy::Off,
         Policy::Socket(_) => own.clone(),
     }

@@ -30,6 +30,9 @@ mod naglim;
 mod off;
 mod strict_nagle;
 mod toggle;
+mod toggle_both_ends;
+mod toggle_program;
+mod trials;
 
 use crate::offset::{Offset, Span};
 use crate::queues::QueueCounters;
@@ -39,6 +42,7 @@ pub use custom::{Custom, from_fn};
 pub use naglim::DEFAULT_LIMIT as NAGLIM_DEFAULT;
 pub use reasons::{Because, Why};
 pub use registry::{Installed, Needs, Origin, Registered, SendPolicy};
+pub use trials::SharedTrials;
 
 /// The sender's variables as a policy sees them, in octets unless said otherwise. [`Vars::new`] makes some for the test of a
 /// rule.

@@ -22,6 +22,9 @@ use super::{
     off::Off,
     strict_nagle::StrictNagle,
     toggle::Toggle,
+    toggle_both_ends::ToggleBothEnds,
+    toggle_program::ToggleProgram,
+    trials::SharedTrials,
 };
 use crate::registry::registry;
 use crate::time::Instant;
@@ -256,6 +259,36 @@ registry! { ($)
         section: "the book: load",
         needs: Hints("octets unread, a clock that all connections share"),
     }
+    ToggleHost with {
+        /// Whose connections decide together.
+        host: SharedTrials = SharedTrials::default()
+    } {
+        name: "toggle-host",
+        summary: "TOGGLE, but all connections of a host decide together",
+        rule: Toggle = Toggle::of(host),
+        label: "TOGGLE-HOST",
+        origin: Tinygram,
+        section: "the book: load",
+        needs: Hints("octets unread, memory that a host's connections share, a clock that all share"),
+    }
+    ToggleBothEnds {
+        name: "toggle-both-ends",
+        summary: "TOGGLE by the queues of both ends: the peer's counters come on its pure ACKs",
+        rule: ToggleBothEnds = ToggleBothEnds::default(),
+        label: "TOGGLE-BOTH-ENDS",
+        origin: Tinygram,
+        section: "the book: load",
+        needs: Hints("the peer's counters, octets unread, a clock that both hosts share"),
+    }
+    ToggleProgram {
+        name: "toggle-program",
+        summary: "TOGGLE by what run sees: the program's writes and reads, and when it blocks",
+        rule: ToggleProgram = ToggleProgram::default(),
+        label: "TOGGLE-PROGRAM",
+        origin: Tinygram,
+        section: "the book: load",
+        needs: Hints("reads, the writing thread blocks, a clock that all connections share"),
+    }
 }
 
 impl SendPolicy {
@@ -268,6 +301,17 @@ impl SendPolicy {
     #[must_use]
     pub const fn naglim(limit: u32) -> Self {
         Self::Naglim { limit }
+    }
+
+    /// Returns the same policy for the connections of another host, which decide without those of this one.
+    #[must_use]
+    pub fn on_another_host(self) -> Self {
+        match self {
+            Self::ToggleHost { .. } => Self::ToggleHost {
+                host: SharedTrials::default(),
+            },
+            other => other,
+        }
     }
 
     /// Returns the variant as Mogul & Minshall's text describes it, if their results need another
