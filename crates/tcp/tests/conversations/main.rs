@@ -1,5 +1,6 @@
 //! A byte stack is tested packet by packet against a peer whose packets the test writes.
 
+mod counters;
 mod marks;
 mod options;
 mod suites;
