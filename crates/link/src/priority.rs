@@ -14,9 +14,18 @@ pub fn prefer() {
 /// at 250 Hz), whatever its nice value. Without any privilege nothing changes; the relay counts and
 /// reports packets that are late.
 pub fn raise() {
+    raise_to(1);
+}
+
+/// Does the same, before threads that were [raised](raise), for one that looks at them.
+pub fn raise_above() {
+    raise_to(2);
+}
+
+fn raise_to(priority: libc::c_int) {
     // SAFETY: all zeros is a valid `sched_param`.
     let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
-    parameters.sched_priority = 1;
+    parameters.sched_priority = priority;
     // SAFETY: the call affects this thread alone; the kernel only reads the parameters.
     let refused = unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const parameters) };
     if refused != 0 {

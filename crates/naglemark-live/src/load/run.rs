@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use tinygram_engine::Instant;
-use tinygram_link::processors;
+use tinygram_link::{priority, processors};
 use tinygram_naglemark::Duration;
 use tinygram_naglemark::load::program::LoadThread;
 use tinygram_naglemark::load::{EndWork, LoadTaken, LoadTrial, Server};
@@ -66,19 +66,20 @@ impl Run<'_> {
         let until = trial.warmup + trial.window + trial.patience;
         let client = live(CLIENT, Some(Instant::ZERO + until));
         let client = self.start(CLIENT, client, LoadThread::of_client(trial))?;
+        let clients = [&client.thread];
+        let servers: Vec<_> = server.iter().map(|it| &it.thread).collect();
         let work = |at: Duration| -> io::Result<[EndWork; 2]> {
             sleep_until(begins + at);
             let [own, peers] = &self.connections;
-            Ok([
-                count::work(&[&client.thread], own)?,
-                count::work(
-                    &server.iter().map(|it| &it.thread).collect::<Vec<_>>(),
-                    peers,
-                )?,
-            ])
+            Ok([count::work(&clients, own)?, count::work(&servers, peers)?])
         };
-        let before = work(trial.warmup)?;
-        let after = work(trial.warmup + trial.window)?;
+        // Both processors may be full.
+        let looking = || -> io::Result<[[EndWork; 2]; 2]> {
+            priority::raise_above();
+            Ok([work(trial.warmup)?, work(trial.warmup + trial.window)?])
+        };
+        let looked = std::thread::scope(|scope| scope.spawn(looking).join());
+        let [before, after] = looked.map_err(|_| io::Error::other(PANICKED))??;
         let Ran { program, ended } = client.ended()?;
         drop(ending);
         for thread in server {
@@ -98,7 +99,11 @@ impl Run<'_> {
         let thread = std::thread::Builder::new()
             .name(["client", "server"][end].into())
             .spawn(move || {
-                processor.into_iter().for_each(processors::keep_to);
+                // On its own processor it delays the other end in nothing, and no other program delays it.
+                if let Some(processor) = processor {
+                    processors::keep_to(processor);
+                    priority::raise();
+                }
                 let _ = done.send(live.run(program));
                 let _ = stays.recv();
             })?;
@@ -118,7 +123,7 @@ impl Started {
         let joined = self.thread.join();
         match (result, joined) {
             (Ok(ran), Ok(())) => ran,
-            _ => Err(io::Error::other("a thread panicked")),
+            _ => Err(io::Error::other(PANICKED)),
         }
     }
 }
@@ -132,6 +137,7 @@ impl Drop for Ending {
     }
 }
 
+const PANICKED: &str = "a thread panicked";
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 /// Enough for all threads to have started.
