@@ -98,7 +98,7 @@ fn every_policy_answers_in_the_kernel() {
         .map(|entry| entry.label)
         .collect();
     assert_eq!(labels, as_bpf);
-    assert_eq!(labels.len(), 15);
+    assert_eq!(labels.len(), 16);
     for cell in cells {
         assert_eq!(cell["backend"], "bpf");
     }
@@ -263,6 +263,20 @@ fn a_policy_as_bpf_stalls_under_load() {
     assert!(median("NAGLE") > 20.0);
     assert!(median("NODELAY") < 20.0 && median("OFF") < 20.0);
     assert_eq!(document["parameters"]["backend"], "bpf");
+}
+
+/// Two writes an answer stall with Nagle's rule. TOGGLE tries it, and then for long no more.
+#[test]
+fn what_stalls_is_not_tried_again_soon() {
+    let load = "--connections 4 --answer-writes 2 --loads 2000 --repetitions 1 --warmup 600ms --window 600ms --no-knees";
+    let Some(document) = document(&format!("load --backend bpf --policy nagle,toggle {load}"))
+    else {
+        return;
+    };
+    let held = under_load(&document, "NAGLE");
+    assert_eq!(held["keeps_up"], false, "{held}");
+    let median = number(under_load(&document, "TOGGLE"), "p50_ms");
+    assert!(median < 20.0, "{median}");
 }
 
 #[test]

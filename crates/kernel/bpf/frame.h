@@ -157,6 +157,30 @@ int call_ends(u64 *ctx)
 	return 0;
 }
 
+#ifdef SEES_QUEUES
+INLINE int receive_queue_changed(struct sock *sk)
+{
+	struct state *state;
+	struct tcp_sock *tp;
+
+	if (sk->sk_bpf_storage && (state = state_of(sk)) && (tp = bpf_skc_to_tcp_sock(sk)))
+		unread_changed(&state->memory, tp);
+	return 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int data_came(u64 *ctx)
+{
+	return receive_queue_changed((struct sock *)ctx[0]);
+}
+
+SEC("tp_btf/sock_recv_length")
+int data_read(u64 *ctx)
+{
+	return receive_queue_changed((struct sock *)ctx[0]);
+}
+#endif
+
 /* Takes note of a round: whose pass it belongs to, and what was written. */
 INLINE void begin_round(struct state *state, struct tcp_sock *tp)
 {
@@ -261,6 +285,9 @@ int min_tso_segs(u64 *ctx)
 		return segments_at_once(sk);
 	catch_up(state, tp);
 	begin_round(state, tp);
+#ifdef SEES_QUEUES
+	round_begins(&state->memory, tp);
+#endif
 #ifdef PACES
 	pace(tp, &state->turn);
 #endif
@@ -336,6 +363,9 @@ int in_ack_event(u64 *ctx)
 	if (!state)
 		return 0;
 	catch_up(state, (struct tcp_sock *)sk);
+#ifdef SEES_QUEUES
+	acknowledged(&state->memory, (struct tcp_sock *)sk);
+#endif
 	state->has_heard = 1;
 	if (LAYER(sk)->sk_write_pending)
 		state->has_slept = 1;

@@ -9,6 +9,8 @@ pub struct BpfPolicy {
     pub parameter: Option<Parameter>,
     /// Whether it must be told of each arriving segment, which takes ECN.
     pub(crate) needs_events: bool,
+    /// Whether it is told of arriving and of read data, by tracepoints.
+    pub(crate) sees_queues: bool,
     pub(crate) object: &'static [u8],
 }
 
@@ -76,6 +78,10 @@ impl BpfPolicy {
             }),
             ..Self::of("timed-coalescing", object!("timed_coalescing"))
         },
+        Self {
+            sees_queues: true,
+            ..Self::of("toggle", object!("toggle"))
+        },
     ];
 
     const fn of(name: &'static str, object: &'static [u8]) -> Self {
@@ -83,6 +89,7 @@ impl BpfPolicy {
             name,
             parameter: None,
             needs_events: false,
+            sees_queues: false,
             object,
         }
     }

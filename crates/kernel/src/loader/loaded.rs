@@ -71,7 +71,7 @@ impl Loaded {
             &own_run(policy, base, &name).write(),
         )
         .map_err(|error| Lacking::of(&error))?;
-        let mut links = tracepoints(&object, &types)?;
+        let mut links = tracepoints(&object, policy, &types)?;
         links.push(register(&object, policy, base, &name, &types)?);
         let chooser = load(
             &object,
@@ -198,6 +198,8 @@ fn types() -> Result<KernelTypes, Lacking> {
         (Kind::Structure, VALUE),
         (Kind::Alias, WRITES),
         (Kind::Alias, CALLS),
+        (Kind::Alias, ARRIVALS),
+        (Kind::Alias, READS),
         (Kind::Function, "bpf_iter_tcp"),
     ];
     let wanted: Vec<_> = functions.chain(others).collect();
@@ -310,15 +312,30 @@ fn without(base: Base, types: &KernelTypes, lacking: Lacking) -> Lacking {
     }
 }
 
-/// Attaches what tells where writes begin and calls end.
-fn tracepoints(object: &Ready, types: &KernelTypes) -> Result<Vec<OwnedFd>, Lacking> {
+/// Attaches what tells where writes begin and calls end, and where data comes and is read.
+fn tracepoints(
+    object: &Ready,
+    policy: &BpfPolicy,
+    types: &KernelTypes,
+) -> Result<Vec<OwnedFd>, Lacking> {
     let calls = types
         .number(Kind::Alias, CALLS)
         .ok_or(Lacking::Tracepoint("sock_send_length", "6.4"))?;
     let writes = types.number(Kind::Alias, WRITES);
     let wanted = [("write_copies", writes), ("call_ends", Some(calls))];
+    let mut receiving = Vec::new();
+    if policy.sees_queues {
+        for (program, alias, shown) in [
+            ("data_came", ARRIVALS, "sk_data_ready"),
+            ("data_read", READS, "sock_recv_length"),
+        ] {
+            let at = types.number(Kind::Alias, alias);
+            receiving.push((program, Some(at.ok_or(Lacking::Tracepoint(shown, "6.4"))?)));
+        }
+    }
     let present = wanted
         .into_iter()
+        .chain(receiving)
         .filter_map(|(program, at)| Some((program, at?)));
     present
         .map(|(program, at)| {
@@ -382,6 +399,8 @@ const OPERATIONS: &str = "tcp_congestion_ops";
 const VALUE: &str = "bpf_struct_ops_tcp_congestion_ops";
 const WRITES: &str = "btf_trace_tcp_sendmsg_locked";
 const CALLS: &str = "btf_trace_sock_send_length";
+const ARRIVALS: &str = "btf_trace_sk_data_ready";
+const READS: &str = "btf_trace_sock_recv_length";
 const NAME_OCTETS: usize = 16;
 const LINKED: u32 = 1 << 13; // BPF_F_LINK
 const TRACING: u32 = bpf_prog_type::BPF_PROG_TYPE_TRACING as u32;
