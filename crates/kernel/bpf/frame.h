@@ -158,27 +158,7 @@ int call_ends(u64 *ctx)
 }
 
 #ifdef SEES_QUEUES
-INLINE int receive_queue_changed(struct sock *sk)
-{
-	struct state *state;
-	struct tcp_sock *tp;
-
-	if (sk->sk_bpf_storage && (state = state_of(sk)) && (tp = bpf_skc_to_tcp_sock(sk)))
-		unread_changed(&state->memory, tp);
-	return 0;
-}
-
-SEC("tp_btf/sk_data_ready")
-int data_came(u64 *ctx)
-{
-	return receive_queue_changed((struct sock *)ctx[0]);
-}
-
-SEC("tp_btf/sock_recv_length")
-int data_read(u64 *ctx)
-{
-	return receive_queue_changed((struct sock *)ctx[0]);
-}
+#include "queues.h"
 #endif
 
 /* Takes note of a round: whose pass it belongs to, and what was written. */
