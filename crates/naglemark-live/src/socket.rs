@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use serde::Serialize;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tinygram_link::tcp_info::tcp_info;
 use tinygram_naglemark::Error;
 
@@ -39,6 +39,16 @@ pub(crate) fn listen(at: SocketAddr, options: Options) -> io::Result<TcpListener
     socket.bind(&at.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
+}
+
+/// Returns the name of a connection's congestion control; an empty one if the kernel does not say.
+pub(crate) fn congestion(connection: &TcpStream) -> String {
+    let name = SockRef::from(connection)
+        .tcp_congestion()
+        .unwrap_or_default();
+    String::from_utf8_lossy(&name)
+        .trim_end_matches('\0')
+        .to_owned()
 }
 
 /// Returns the largest segment of a connection.

@@ -28,6 +28,17 @@ fn hosts() -> LoadedHosts {
     LoadedHosts::new(Over::Veth)
 }
 
+/// Lets four connections have 32 small requests under way each.
+fn pipelined(plan: &mut LoadPlan) {
+    plan.programs = Programs {
+        connections: 4,
+        depth: 32,
+        service: Duration::from_micros(1),
+        ..plan.programs
+    };
+    (plan.request, plan.answer) = (Sizes::Fixed(50), Sizes::Fixed(50));
+}
+
 fn rows(plan: &LoadPlan) -> Vec<LoadRow> {
     measure_load(plan, &hosts(), &|_| ()).expect("it runs").rows
 }
@@ -96,13 +107,7 @@ fn two_writes_stall_under_nagle_and_not_without() {
 #[test]
 fn the_winner_changes_with_the_load() {
     let mut plan = plan(&[10_000.0, 170_000.0]);
-    plan.programs = Programs {
-        connections: 4,
-        depth: 32,
-        service: Duration::from_micros(1),
-        ..plan.programs
-    };
-    (plan.request, plan.answer) = (Sizes::Fixed(50), Sizes::Fixed(50));
+    pipelined(&mut plan);
     let mut hosts = hosts();
     hosts.hosts.rtt = Duration::from_micros(200);
     let rows = measure_load(&plan, &hosts, &|_| ()).expect("it runs").rows;
@@ -291,13 +296,7 @@ fn connections_that_decide_together_follow_a_step() {
             SendPolicy::named("toggle-host").expect("it is registered"),
         ),
     ];
-    plan.programs = Programs {
-        connections: 4,
-        depth: 32,
-        service: Duration::from_micros(1),
-        ..plan.programs
-    };
-    (plan.request, plan.answer) = (Sizes::Fixed(50), Sizes::Fixed(50));
+    pipelined(&mut plan);
     (plan.warmup, plan.window) = (Duration::from_secs(1), Duration::from_secs(1));
     plan.demands = vec![Demand::Course(Course {
         rates: [40_000.0, 185_000.0, 185_000.0].into(),

@@ -51,16 +51,20 @@ fn seen() -> [End; 2] {
     [asker, answerer]
 }
 
-#[test]
-fn an_ack_at_once_lets_each_small_write_go() {
+/// Returns what was seen, of which the answerer is meant.
+fn subject() -> Subject {
     let [asker, answerer] = seen();
-    let subject = Subject {
+    Subject {
         conversation: of_both_ends([&asker, &answerer], 1448, false).expect("turns"),
         rules: [Rules::default(), Rules::default()],
         meant: [false, true],
         netns: [0, 0],
-    };
-    let forecast = foreseen(subject, Change::Quickack(true));
+    }
+}
+
+#[test]
+fn an_ack_at_once_lets_each_small_write_go() {
+    let forecast = foreseen(subject(), Change::Quickack(true));
     let present = forecast.present.figures.segments.expect("told");
     assert!((present.value - 3.0).abs() < 0.1, "{present:?}");
     let segments = forecast.rows[0].1.figures.segments.expect("told");
@@ -69,16 +73,9 @@ fn an_ack_at_once_lets_each_small_write_go() {
 
 #[test]
 fn an_ack_that_leaves_with_a_read_comes_as_late_as_the_reader_wakes() {
-    let [asker, answerer] = seen();
-    let subject = Subject {
-        conversation: of_both_ends([&asker, &answerer], 1448, false).expect("turns"),
-        rules: [Rules::default(), Rules::default()],
-        meant: [false, true],
-        netns: [0, 0],
-    };
     // The reader takes 38 us to wake, and the writes 60: a segment has the first, the next what is written until then, the third
     // the rest, and the fourth is the answer.
-    let forecast = foreseen(subject, Change::Pingpong(255));
+    let forecast = foreseen(subject(), Change::Pingpong(255));
     let segments = forecast.rows[0].1.figures.segments.expect("told");
     assert!((segments.value - 4.0).abs() < 0.1, "{segments:?}");
 }

@@ -7,7 +7,6 @@ mod server;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
-use socket2::SockRef;
 use tinygram_link::{priority, processors};
 use tinygram_naglemark::{Backend, Conditions, Error, Policy, Taken, Trial};
 
@@ -82,15 +81,12 @@ impl Kernel {
             connected.map_err(|error| Error::failed("connecting to the server", error))?;
         ask_counts(&mut probe).map_err(|error| stranger(place.server, &error))?;
         let mss = socket::mss(&probe)?;
-        let congestion = SockRef::from(&probe).tcp_congestion().unwrap_or_default();
         let conditions = Conditions {
             backend: name.into(),
             link: link.into(),
             stack: release(),
             mss,
-            congestion: String::from_utf8_lossy(&congestion)
-                .trim_end_matches('\0')
-                .to_owned(),
+            congestion: socket::congestion(&probe),
             medium,
             wire: None,
             rtt,

@@ -79,17 +79,12 @@ impl LoadedKernel {
             .map_err(|error| Error::failed("joining two namespaces", error))?;
         let [client, _server] = connected(&near, &far, 1)?;
         let (medium, rtt) = estimated(None);
-        let congestion = SockRef::from(&client[0])
-            .tcp_congestion()
-            .unwrap_or_default();
         let conditions = Conditions {
             backend: name.into(),
             link: "veth".into(),
             stack: release(),
             mss: socket::mss(&client[0])?,
-            congestion: String::from_utf8_lossy(&congestion)
-                .trim_end_matches('\0')
-                .to_owned(),
+            congestion: socket::congestion(&client[0]),
             medium,
             wire: None,
             rtt,
